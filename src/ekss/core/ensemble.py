@@ -1,0 +1,106 @@
+"""Ensemble members: one short, random run of K-subspaces each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ekss.core.bases import Flats, random_bases
+from ekss.core.ksubspaces import k_subspaces
+from ekss.core.updates import UPDATES, assigned_gains
+
+
+@dataclass(frozen=True)
+class MemberOptions:
+    """What all members of an ensemble have in common.
+
+    Attributes
+    ----------
+    n_candidates : tuple of int
+        Smallest and largest number of candidate subspaces; a member draws its own.
+    subspace_dim : tuple of int
+        Smallest and largest candidate dimension; a member draws its own.
+    max_iter : int
+        Iterations of K-subspaces; 0 is EKSS-0.
+    base : str
+        Name of the basis update, a key of :data:`ekss.core.updates.UPDATES`.
+    affine : bool
+        Whether candidate subspaces may miss the origin.
+    """
+
+    n_candidates: tuple[int, int]
+    subspace_dim: tuple[int, int]
+    max_iter: int
+    base: str = "pca"
+    affine: bool = False
+
+
+@dataclass(frozen=True)
+class Member:
+    """One base clustering.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_samples,)
+        In the smallest unsigned type that holds the number of candidates.
+    weight : float
+        w(b) = 1 - cost / ||X||^2 of the paper's Eq. (5), in [0, 1].
+    """
+
+    labels: NDArray[Any]
+    weight: float
+
+
+def run_member(
+    X: NDArray[np.floating], seed: int, member: int, options: MemberOptions
+) -> Member:
+    """Run member number ``member``: a pure function of the data, seed and number.
+
+    Draws candidate bases uniformly, assigns, iterates K-subspaces (the paper's Alg. 1,
+    lines 4 to 10), then fits each cluster once more to measure the quality of the
+    clustering.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features), C-contiguous
+    seed : int
+        Seed of the whole ensemble.
+    member : int
+        Number of this member; no other member has an influence on it.
+    options : MemberOptions
+
+    Returns
+    -------
+    member : Member
+    """
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(member,)))
+    n_candidates = int(rng.integers(*options.n_candidates, endpoint=True))
+    dim = int(rng.integers(*options.subspace_dim, endpoint=True))
+    start = random_start(X, n_candidates, dim, options.affine, rng)
+    update = UPDATES[options.base]
+    run = k_subspaces(X, start, update, max_iter=options.max_iter)
+    refitted = update(X, run.labels, run.assignment.own, run.flats)
+    total = float(np.einsum("ij,ij->", X, X, dtype=np.float64))
+    gains = assigned_gains(X, run.labels, refitted)
+    weight = min(max(gains / total, 0.0), 1.0) if total > 0 else 1.0
+    dtype = np.min_scalar_type(n_candidates - 1)
+    return Member(run.labels.astype(dtype), weight)
+
+
+def random_start(
+    X: NDArray[np.floating],
+    n_subspaces: int,
+    dim: int,
+    affine: bool,
+    rng: np.random.Generator,
+) -> Flats:
+    """Draw uniform bases; affine subspaces pass through randomly chosen points."""
+    bases = random_bases(n_subspaces, X.shape[1], dim, rng, X.dtype)
+    if not affine:
+        return Flats(bases)
+    points = X[rng.integers(len(X), size=n_subspaces)]
+    inside = np.einsum("kdj,kd->kj", bases, points)
+    return Flats(bases, points - np.einsum("kdj,kj->kd", bases, inside))

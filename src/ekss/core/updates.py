@@ -1,0 +1,103 @@
+"""Basis updates of K-subspaces, chosen by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ekss.core.bases import Flats, fit_flats, group_rows
+
+Update = Callable[
+    [NDArray[np.floating], NDArray[np.int32], NDArray[np.floating], Flats], Flats
+]
+
+# Rows gathered at once: small enough to stay in cache until the product has used them.
+_GATHERED_ROWS = 256
+
+
+def update_pca(
+    X: NDArray[np.floating],
+    labels: NDArray[np.int32],
+    own: NDArray[np.floating],
+    flats: Flats,
+) -> Flats:
+    """Exact PCA of each cluster; directions the points leave free stay as they were."""
+    n_subspaces, _, dim = flats.bases.shape
+    affine = flats.offsets is not None
+    return fit_flats(X, labels, n_subspaces, dim, affine=affine, spare=flats.bases)
+
+
+def update_power(
+    X: NDArray[np.floating],
+    labels: NDArray[np.int32],
+    own: NDArray[np.floating],
+    flats: Flats,
+) -> Flats:
+    r"""One warm step of orthogonal iteration: :math:`U_k \leftarrow orth(X_k^T P_k)`.
+
+    It reuses the coordinates :math:`P_k = X_k U_k` that the assignment has just made
+    and never lowers the energy that a subspace captures, so the cost of K-subspaces
+    still never rises. An empty cluster keeps its subspace.
+    """
+    sizes = np.bincount(labels, minlength=len(flats.bases))
+    moments = np.zeros_like(flats.bases)
+    sums = np.zeros((len(flats.bases), X.shape[1]), X.dtype)
+    for k, rows, points in cluster_blocks(X, labels, len(flats.bases)):
+        moments[k] += points.T @ own[rows]
+        if flats.offsets is not None:
+            sums[k] += points.sum(axis=0)
+    if flats.offsets is None:
+        return Flats(_orthonormal(moments, flats.bases))
+    means = sums / np.maximum(sizes, 1)[:, None].astype(X.dtype)
+    along = np.einsum("kd,kdj->kj", sums, flats.bases)
+    moments -= means[:, :, None] * along[:, None, :]
+    bases = _orthonormal(moments, flats.bases)
+    inside = np.einsum("kdj,kd->kj", bases, means)
+    offsets = means - np.einsum("kdj,kj->kd", bases, inside)
+    return Flats(bases, np.where(sizes[:, None] > 0, offsets, flats.offsets))
+
+
+UPDATES: dict[str, Update] = {"pca": update_pca, "power": update_power}
+
+
+def assigned_gains(
+    X: NDArray[np.floating], labels: NDArray[np.int32], flats: Flats
+) -> float:
+    """Sum over points of what their assigned subspace takes off the squared norm."""
+    total = 0.0
+    for k, _, points in cluster_blocks(X, labels, len(flats.bases)):
+        inside = points @ flats.bases[k]
+        total += float(np.einsum("ij,ij->", inside, inside))
+        if flats.offsets is not None:
+            offset = flats.offsets[k]
+            total += float(2 * (points @ offset).sum() - len(points) * offset @ offset)
+    return total
+
+
+def cluster_blocks(
+    X: NDArray[np.floating], labels: NDArray[np.integer], n_clusters: int
+) -> Iterator[tuple[int, NDArray[np.integer], NDArray[np.floating]]]:
+    """Yield (cluster, row numbers, rows of X) in blocks, cluster after cluster.
+
+    The rows are a buffer that the next block overwrites.
+    """
+    buffer = np.empty((min(_GATHERED_ROWS, len(X)), X.shape[1]), X.dtype)
+    for k, members in enumerate(group_rows(labels, n_clusters)):
+        for first in range(0, len(members), _GATHERED_ROWS):
+            rows = members[first : first + _GATHERED_ROWS]
+            points = buffer[: len(rows)]
+            # mode="clip" writes straight into the buffer; the indices are all valid.
+            np.take(X, rows, axis=0, out=points, mode="clip")
+            yield k, rows, points
+
+
+def _orthonormal(
+    moments: NDArray[np.floating], previous: NDArray[np.floating]
+) -> NDArray[np.floating]:
+    """Orthonormalise each set of columns; where all are zero keep the previous ones."""
+    bases = np.linalg.qr(moments)[0]
+    untouched = ~moments.any(axis=(1, 2))
+    bases[untouched] = previous[untouched]
+    return bases

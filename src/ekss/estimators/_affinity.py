@@ -1,0 +1,92 @@
+"""What every method that cuts a graph of pairwise affinities has in common."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils import check_random_state
+from threadpoolctl import threadpool_limits
+
+from ekss.core.tsc import nearest_by_angle
+from ekss.estimators._base import LARGEST_SEED, unit_rows, validated
+from ekss.estimators._checks import check_bool, check_int
+from ekss.estimators._parallel import progress
+from ekss.graph.neighbours import Neighbours, directed_graph
+from ekss.graph.spectral import spectral_labels
+
+_BRIDGES = 3
+
+
+class AffinityClusterer(ClusterMixin, BaseEstimator):
+    """Validate, build an affinity, cut it.
+
+    Subclasses have the parameters ``n_clusters``, ``normalize``, ``n_jobs``,
+    ``random_state`` and ``verbose``, check their own parameters in
+    :meth:`_check_parameters` and build the graph in :meth:`_build_affinity`.
+    """
+
+    n_clusters: int
+    normalize: bool
+    n_jobs: int | None
+    random_state: int | np.random.RandomState | None
+    verbose: int
+
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Cluster the points.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Points, one a row.
+        y : ignored
+            Present for the scikit-learn interface; labels have no influence.
+
+        Returns
+        -------
+        self : object
+        """
+        points = validated(self, X, reset=True)
+        check_int("n_clusters", self.n_clusters, 1, len(points), limit="n_samples")
+        check_int("verbose", self.verbose, 0)
+        if check_bool("normalize", self.normalize):
+            points = np.ascontiguousarray(unit_rows(points))
+        self._check_parameters(points)
+        seed = int(check_random_state(self.random_state).randint(LARGEST_SEED))
+        with threadpool_limits(1):
+            self.affinity_ = self._build_affinity(points)
+            with progress("spectral cut", None, show=self.verbose > 0):
+                result = spectral_labels(
+                    self.affinity_,
+                    self.n_clusters,
+                    bridge=lambda rows, group: _bridge(points, rows, group),
+                    random_state=seed,
+                )
+        self.labels_ = result.labels
+        self.embedding_ = result.embedding
+        self.eigenvalues_ = result.eigenvalues
+        self.n_clusters_ = int(self.n_clusters)
+        return self
+
+    @abstractmethod
+    def _check_parameters(self, points: NDArray[np.floating]) -> None:
+        """Check parameters against the prepared data; store resolved ones."""
+
+    @abstractmethod
+    def _build_affinity(self, points: NDArray[np.floating]) -> sparse.csr_array:
+        """Return the symmetric, non-negative affinity with zero diagonal."""
+
+
+def _bridge(
+    points: NDArray[np.floating], rows: NDArray[np.int64], group: NDArray[np.int64]
+) -> sparse.csr_array:
+    """Connect stray rows to the points of smallest angle outside their component."""
+    n = len(points)
+    index, value = nearest_by_angle(points, _BRIDGES, rows=rows, group=group)
+    full = Neighbours(np.full((n, _BRIDGES), -1, np.int32), np.zeros((n, _BRIDGES)))
+    full.index[rows], full.value[rows] = index, value
+    return directed_graph(full)

@@ -1,0 +1,160 @@
+"""What every estimator that ends in a set of subspaces has in common."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+)
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ekss.core.bases import Flats, fit_flats, random_bases, squared_residuals
+from ekss.estimators._checks import check_bool, check_choice, check_int
+
+LARGEST_SEED = np.iinfo(np.int32).max
+
+
+class SubspaceClusterer(
+    ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, BaseEstimator
+):
+    """Validation, scaling, and predict / transform / score by fitted subspaces.
+
+    Subclasses have the parameters ``n_clusters``, ``affine`` and ``normalize``, and
+    their ``fit`` ends with :meth:`_store_subspaces`.
+    """
+
+    n_clusters: int
+    affine: bool
+    normalize: bool | str
+
+    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
+        """Assign each point to its nearest subspace.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            New points.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        return self._residuals(X).argmin(axis=1)
+
+    def transform(self, X: ArrayLike) -> NDArray[np.floating]:
+        """Return the distance of each point to each cluster's subspace.
+
+        Points are scaled as in ``fit``, so for normalised data the distance is the
+        sine of the angle between point and subspace.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        distances : ndarray of shape (n_samples, n_clusters)
+        """
+        return np.sqrt(self._residuals(X))
+
+    def score(self, X: ArrayLike, y: object = None) -> float:
+        """Return minus the mean squared distance to the nearest subspace.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : ignored
+            Present for the scikit-learn interface; labels have no influence.
+
+        Returns
+        -------
+        score : float
+            At most 0; higher is better.
+        """
+        return -float(self._residuals(X).min(axis=1).mean(dtype=np.float64))
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.bases_)
+
+    def _residuals(self, X: ArrayLike) -> NDArray[np.floating]:
+        check_is_fitted(self)
+        points = self._scaled(validated(self, X, reset=False))
+        bases = self.bases_.astype(points.dtype, copy=False)
+        offsets = self.offsets_
+        if offsets is not None:
+            offsets = offsets.astype(points.dtype, copy=False)
+        return squared_residuals(points, Flats(bases, offsets))
+
+    def _prepare(self, X: ArrayLike) -> NDArray[np.floating]:
+        """Validate, scale and, for affine subspaces, centre the points of ``fit``.
+
+        Affine clustering does not depend on the origin, and far from it float32 would
+        lose digits.
+        """
+        points = validated(self, X, reset=True)
+        check_int("n_clusters", self.n_clusters, 1, len(points), limit="n_samples")
+        check_bool("affine", self.affine)
+        check_choice("normalize", self.normalize, (True, False, "auto"))
+        points = self._scaled(points)
+        self._centre = np.zeros(points.shape[1], points.dtype)
+        if self.affine:
+            self._centre = points.mean(axis=0, dtype=np.float64).astype(points.dtype)
+            points = points - self._centre
+        return np.ascontiguousarray(points)
+
+    def _scaled(self, points: NDArray[np.floating]) -> NDArray[np.floating]:
+        if self.normalize is False or (self.normalize == "auto" and self.affine):
+            return points
+        return unit_rows(points)
+
+    def _store_subspaces(
+        self,
+        points: NDArray[np.floating],
+        labels: NDArray[np.integer],
+        n_clusters: int,
+        dim: int,
+        seed: int,
+    ) -> Self:
+        """Fit one subspace per cluster to the prepared points by exact PCA."""
+        rng = np.random.default_rng(seed)
+        spare = random_bases(n_clusters, points.shape[1], dim, rng, points.dtype)
+        flats = fit_flats(
+            points, labels, n_clusters, dim, affine=bool(self.affine), spare=spare
+        )
+        self.bases_ = flats.bases
+        self.offsets_ = None
+        if flats.offsets is not None:
+            self.offsets_ = flats.offsets + self._centre
+        self.labels_ = labels
+        self.n_clusters_ = n_clusters
+        self.subspace_dim_ = dim
+        del self._centre
+        return self
+
+
+def unit_rows(points: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Scale every row to unit length; zero rows stay zero."""
+    # Dividing by the largest entry first keeps squares from over- or underflowing.
+    largest = np.abs(points).max(axis=1, keepdims=True)
+    points = points / np.where(largest > 0, largest, 1)
+    norms = np.linalg.norm(points, axis=1, keepdims=True)
+    return points / np.where(norms > 0, norms, 1)
+
+
+def validated(estimator: Any, X: ArrayLike, *, reset: bool) -> NDArray[np.floating]:
+    """Check the data; float32 stays float32, everything else becomes float64."""
+    return validate_data(
+        estimator,
+        X,
+        reset=reset,
+        dtype=(np.float64, np.float32),
+        order="C",
+        ensure_min_samples=2 if reset else 1,
+    )

@@ -1,0 +1,74 @@
+"""Parameter checks: every refusal gives the value, the limit and the remedy."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+IntRange = tuple[int, int]
+
+
+def check_int(
+    name: str, value: Any, low: int, high: int | None = None, *, limit: str = ""
+) -> int:
+    """Return value as an int in low..high, or raise with the limit's name."""
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        raise TypeError(
+            f"{name}={value!r} is {type(value).__name__}; pass an integer of at least "
+            f"{low}"
+        )
+    if value < low:
+        raise ValueError(f"{name}={value} is below {low}; choose at least {low}")
+    if high is not None and value > high:
+        named = f"{limit}={high}" if limit else str(high)
+        raise ValueError(f"{name}={value} exceeds {named}; choose at most {high}")
+    return int(value)
+
+
+def check_int_range(
+    name: str, value: Any, low: int, high: int | None = None, *, limit: str = ""
+) -> IntRange:
+    """Return (smallest, largest) from an int or from a pair of ints."""
+    if isinstance(value, (tuple, list)):
+        if len(value) != 2:
+            raise ValueError(
+                f"{name}={value!r} has {len(value)} entries; pass an integer or a pair "
+                "(smallest, largest)"
+            )
+        first, last = (
+            check_int(name, entry, low, high, limit=limit) for entry in value
+        )
+        if first > last:
+            raise ValueError(
+                f"{name}={value!r} runs downwards; pass (smallest, largest)"
+            )
+        return first, last
+    single = check_int(name, value, low, high, limit=limit)
+    return single, single
+
+
+def check_real(name: str, value: Any, low: float) -> float:
+    """Return value as a finite float of at least low."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise TypeError(
+            f"{name}={value!r} is {type(value).__name__}; pass a number of at least "
+            f"{low}"
+        )
+    if not low <= value < float("inf"):
+        raise ValueError(f"{name}={value} is outside [{low}, inf); choose from there")
+    return float(value)
+
+
+def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
+    """Return value if it is one of the choices."""
+    if not any(value is choice or value == choice for choice in choices):
+        known = ", ".join(repr(choice) for choice in choices)
+        raise ValueError(f"{name}={value!r} is not known; choose one of {known}")
+    return value
+
+
+def check_bool(name: str, value: Any) -> bool:
+    """Return value if it is True or False."""
+    if value is not True and value is not False and type(value).__name__ != "bool_":
+        raise TypeError(f"{name}={value!r}; pass True or False")
+    return bool(value)

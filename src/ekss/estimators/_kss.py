@@ -1,0 +1,174 @@
+"""K-subspaces with restarts."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
+from threadpoolctl import threadpool_limits
+
+from ekss.core.ensemble import random_start
+from ekss.core.ksubspaces import KSubspacesRun, k_subspaces
+from ekss.core.updates import UPDATES
+from ekss.estimators._auto import estimate_dim
+from ekss.estimators._base import LARGEST_SEED, SubspaceClusterer
+from ekss.estimators._checks import check_choice, check_int, check_real
+from ekss.estimators._parallel import map_numbers
+
+
+class KSS(SubspaceClusterer):
+    r"""K-subspaces: alternate between nearest subspace and principal components.
+
+    Minimises :math:`\sum_k \sum_{i \in c_k} \|x_i - U_k U_k^T x_i\|^2` from several
+    random starts and keeps the cheapest result [1]_ [2]_.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters.
+    subspace_dim : "auto" or int, default="auto"
+        Dimension of the subspaces; "auto" estimates it from the neighbourhoods of
+        points.
+    n_init : int, default=10
+        Random starts; the one of lowest cost is kept.
+    max_iter : int, default=100
+        Iterations at most of each start.
+    tol : float, default=1e-7
+        A start ends when labels stay the same and the cost falls by less than this
+        share of the squared norm of the data.
+    base : {"pca", "power"}, default="pca"
+        Basis update: exact PCA or one warm power step.
+    affine : bool, default=False
+        Whether subspaces may miss the origin.
+    normalize : bool or "auto", default="auto"
+        Scale points to unit length first. "auto" does so for linear subspaces only.
+    n_jobs : int, default=None
+        Parallel workers, as in joblib. Labels do not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Seed; the same int gives the same labels.
+    verbose : int, default=0
+        Show a progress bar with time left on stderr.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        Cluster of each point.
+    bases_ : ndarray of shape (n_clusters, n_features, subspace_dim_)
+        Orthonormal basis of each cluster's subspace.
+    offsets_ : ndarray of shape (n_clusters, n_features) or None
+        A point on each affine subspace; None for linear ones.
+    cost_ : float
+        Sum of squared residuals of the best start.
+    cost_history_ : ndarray of shape (n_iter_ + 1,)
+        Its cost after each assignment; it never rises.
+    n_iter_ : int
+        Iterations of the best start.
+    n_clusters_, subspace_dim_ : int
+        What was used.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+
+    References
+    ----------
+    .. [1] P. S. Bradley, O. L. Mangasarian, "k-Plane Clustering", J. Global
+       Optimization, 2000.
+    .. [2] P. K. Agarwal, N. H. Mustafa, "k-Means Projective Clustering", PODS, 2004.
+
+    Examples
+    --------
+    >>> from ekss import KSS
+    >>> from ekss.datasets import make_union_of_subspaces
+    >>> from ekss.metrics import clustering_error
+    >>> data = make_union_of_subspaces(n_subspaces=2, dims=2, n_features=20,
+    ...                                random_state=0)
+    >>> model = KSS(n_clusters=2, subspace_dim=2, random_state=0).fit(data.data)
+    >>> clustering_error(data.target, model.labels_)
+    0.0
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        subspace_dim: str | int = "auto",
+        *,
+        n_init: int = 10,
+        max_iter: int = 100,
+        tol: float = 1e-7,
+        base: str = "pca",
+        affine: bool = False,
+        normalize: bool | str = "auto",
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.subspace_dim = subspace_dim
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.base = base
+        self.affine = affine
+        self.normalize = normalize
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Cluster the points.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Points, one a row.
+        y : ignored
+            Present for the scikit-learn interface; labels have no influence.
+
+        Returns
+        -------
+        self : KSS
+        """
+        points = self._prepare(X)
+        seed = int(check_random_state(self.random_state).randint(LARGEST_SEED))
+        self._check_parameters()
+        dim = self._resolve_dim(points, seed)
+        with threadpool_limits(1):
+            runs = map_numbers(
+                partial(self._run, points, seed, dim),
+                self.n_init,
+                n_jobs=self.n_jobs,
+                description="starts",
+                show=self.verbose > 0,
+            )
+            best = min(runs, key=lambda run: run.costs[-1])
+            self.cost_history_ = best.costs
+            self.cost_ = float(best.costs[-1])
+            self.n_iter_ = len(best.costs) - 1
+            labels = best.labels.astype(np.int64)
+            return self._store_subspaces(points, labels, self.n_clusters, dim, seed)
+
+    def _check_parameters(self) -> None:
+        check_int("n_init", self.n_init, 1)
+        check_int("max_iter", self.max_iter, 1)
+        check_real("tol", self.tol, 0.0)
+        check_choice("base", self.base, tuple(UPDATES))
+        check_int("verbose", self.verbose, 0)
+
+    def _resolve_dim(self, points: NDArray[np.floating], seed: int) -> int:
+        dim = self.subspace_dim
+        if isinstance(dim, str) and check_choice("subspace_dim", dim, ("auto",)):
+            rng = np.random.default_rng(seed)
+            return estimate_dim(points, self.n_clusters, rng)
+        return check_int("subspace_dim", dim, 1, points.shape[1], limit="n_features")
+
+    def _run(
+        self, points: NDArray[np.floating], seed: int, dim: int, number: int
+    ) -> KSubspacesRun:
+        """Run start number ``number``, a function of the seed and the number alone."""
+        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
+        start = random_start(points, self.n_clusters, dim, bool(self.affine), rng)
+        return k_subspaces(
+            points, start, UPDATES[self.base], max_iter=self.max_iter, tol=self.tol
+        )

@@ -1,0 +1,296 @@
+"""Co-association: how often members put two points together, without an N x N matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from ekss.graph import _votes
+from ekss.graph.neighbours import Neighbours, directed_graph, symmetric_graph
+
+# Votes of clusters below this share of the mean cluster size are not raised further
+# when votes are divided by size: a cluster of two points is not a thousand times
+# better evidence than one of two thousand.
+SMALLEST_SIZE_SHARE = 1 / 16
+
+# The scan over pairs is done in equal parts, so that progress can be reported.
+SCAN_CHUNKS = 64
+
+
+@dataclass(frozen=True)
+class Votes:
+    """Member labels and integer vote weights, ready for the compiled kernels.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_padded, n_samples), unsigned
+        Labels member by member, padded to a multiple of eight members.
+    table : ndarray of shape (n_padded, n_labels), uint16
+        Integer vote of a member for two points in its cluster k; 0 for padding.
+    unit : float
+        What an integer vote of 1 is worth, so that similarities lie in [0, 1].
+    """
+
+    labels: NDArray[Any]
+    table: NDArray[np.uint16]
+    unit: float
+
+    @property
+    def n_samples(self) -> int:
+        """Number of points."""
+        return int(self.labels.shape[1])
+
+
+def prepare_votes(
+    labels: ArrayLike, weights: ArrayLike | None = None, *, divide_by_size: bool = False
+) -> Votes:
+    r"""Turn member labels and weights into integer votes.
+
+    The co-association of the paper is
+    :math:`A_{ij} = \frac1B \sum_b w(b)\, 1\{i, j \text{ together in member } b\}`.
+    Integers make every sum exact, hence the same for any order and number of workers.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_samples, n_base)
+        Non-negative labels of every point in every member.
+    weights : array-like of shape (n_base,), default=None
+        Non-negative weight of each member; all 1 if None. The largest weight is
+        resolved to 1 part in 4095.
+    divide_by_size : bool, default=False
+        Divide each vote by the size of the cluster it comes from, which makes the
+        full matrix doubly stochastic up to the weights. Clusters smaller than 1/16
+        of their member's mean cluster size count as that size.
+
+    Returns
+    -------
+    votes : Votes
+    """
+    by_member, weight = _check_labels(labels, weights)
+    n_base, n_samples = by_member.shape
+    n_labels = int(by_member.max()) + 1
+    value = np.broadcast_to(weight[:, None], (n_base, n_labels))
+    if divide_by_size:
+        value = value / _effective_sizes(by_member, n_labels)
+    largest = float(value.max())
+    unit = largest / _votes.LARGEST_VOTE if largest > 0 else 1.0
+    padding = -n_base % _votes.MEMBERS_AT_ONCE
+    table = np.zeros((n_base + padding, n_labels), np.uint16)
+    table[:n_base] = np.rint(value / unit)
+    if padding:
+        empty = np.zeros((padding, n_samples), by_member.dtype)
+        by_member = np.concatenate([by_member, empty])
+    return Votes(by_member, table, unit / n_base)
+
+
+def nearest_by_votes(
+    votes: Votes,
+    q: int,
+    *,
+    n_jobs: int | None = None,
+    report: Callable[[int], None] | None = None,
+) -> Neighbours:
+    """Find the q points that share most votes with each point.
+
+    Ties are broken by a hash of the pair. Among good members hundreds of pairs have
+    equal votes, and a choice by index would give every point the same few neighbours
+    and tear clusters apart; a hash makes a random, well connected graph.
+
+    Parameters
+    ----------
+    votes : Votes
+        From :func:`prepare_votes`.
+    q : int
+        Neighbours kept a point; a point's vote with itself does not count.
+    n_jobs : int, default=None
+        Threads; the result does not depend on it.
+    report : callable, default=None
+        Called with 1 after each of ``SCAN_CHUNKS`` equal parts of the work.
+
+    Returns
+    -------
+    neighbours : Neighbours
+
+    Notes
+    -----
+    Time O(n_samples^2 n_base / 2) byte comparisons, memory O(n_samples q) a thread.
+    """
+    n = votes.n_samples
+    if not 1 <= q <= n - 1:
+        raise ValueError(
+            f"q={q} must lie between 1 and n_samples-1={n - 1}: "
+            "a point has no more neighbours than that"
+        )
+    n_workers = effective_n_jobs(n_jobs)
+    heaps = [_empty_heaps(n, q) for _ in range(n_workers)]
+
+    def scan(worker: int) -> None:
+        for chunk in range(worker, SCAN_CHUNKS, n_workers):
+            _votes.scan_tiles(
+                votes.labels, votes.table, chunk, SCAN_CHUNKS, *heaps[worker]
+            )
+            if report is not None:
+                report(1)
+
+    with ThreadPoolExecutor(n_workers) as pool:
+        list(pool.map(scan, range(n_workers)))
+    for keys, index in heaps[1:]:
+        _votes.merge_heaps(*heaps[0], keys, index)
+    return _sorted_neighbours(*heaps[0], votes.unit)
+
+
+def votes_outside(
+    votes: Votes, rows: NDArray[np.int64], group: NDArray[np.int64], q: int
+) -> sparse.csr_array:
+    """Connect the given rows to their q best points outside their own group.
+
+    Parameters
+    ----------
+    votes : Votes
+        From :func:`prepare_votes`.
+    rows : ndarray of int
+        The points that need a connection.
+    group : ndarray of shape (n_samples,), int
+        Group (for example the connected component) of every point.
+    q : int
+        Connections a row.
+
+    Returns
+    -------
+    graph : csr_array of shape (n_samples, n_samples)
+        Directed; rows that were not asked for, or that share no vote with any other
+        group, are empty.
+    """
+    n = votes.n_samples
+    rows = np.asarray(rows, np.int64)
+    keys, index = _empty_heaps(len(rows), q)
+    _votes.scan_outside(
+        votes.labels, votes.table, rows, np.asarray(group, np.int64), keys, index
+    )
+    found = _sorted_neighbours(keys, index, votes.unit)
+    full = Neighbours(np.full((n, q), -1, np.int32), np.zeros((n, q)))
+    full.index[rows], full.value[rows] = found.index, found.value
+    return directed_graph(full)
+
+
+def coassociation_topq(
+    labels: ArrayLike,
+    weights: ArrayLike | None,
+    q: int,
+    *,
+    divide_by_size: bool = False,
+    n_jobs: int | None = None,
+) -> sparse.csr_array:
+    """Return the co-association graph with the top q entries a row and column kept.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_samples, n_base)
+        Labels of every point in every member.
+    weights : array-like of shape (n_base,) or None
+        Weight of each member; None for equal weights.
+    q : int
+        Entries kept a row, self-votes not counted.
+    divide_by_size : bool, default=False
+        Divide votes by the size of the cluster they come from.
+    n_jobs : int, default=None
+        Threads; the result does not depend on it.
+
+    Returns
+    -------
+    affinity : csr_array of shape (n_samples, n_samples)
+        Symmetric, zero diagonal: the paper's Thresh of the co-association matrix.
+
+    Examples
+    --------
+    >>> from ekss.graph import coassociation_topq
+    >>> labels = [[0, 1], [0, 1], [0, 0], [1, 0]]
+    >>> coassociation_topq(labels, None, 1).toarray()
+    array([[0. , 1. , 0. , 0. ],
+           [1. , 0. , 0. , 0. ],
+           [0. , 0. , 0. , 0.5],
+           [0. , 0. , 0.5, 0. ]])
+    """
+    votes = prepare_votes(labels, weights, divide_by_size=divide_by_size)
+    return symmetric_graph(nearest_by_votes(votes, q, n_jobs=n_jobs))
+
+
+def coassociation_dense(
+    labels: ArrayLike, weights: ArrayLike | None = None
+) -> NDArray[np.float64]:
+    """Return the full co-association matrix, for pictures of a few thousand points.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_samples, n_base)
+        Labels of every point in every member.
+    weights : array-like of shape (n_base,), default=None
+        Weight of each member; all 1 if None.
+
+    Returns
+    -------
+    coassociation : ndarray of shape (n_samples, n_samples)
+    """
+    by_member, weight = _check_labels(labels, weights)
+    n = by_member.shape[1]
+    total = np.zeros((n, n))
+    for member, w in zip(by_member, weight, strict=True):
+        total += w * (member[:, None] == member[None, :])
+    return total / len(weight)
+
+
+def _check_labels(
+    labels: ArrayLike, weights: ArrayLike | None
+) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Return labels member by member in their smallest type, and float weights."""
+    array = np.asarray(labels)
+    if array.ndim != 2 or 0 in array.shape:
+        raise ValueError(
+            f"labels has shape {array.shape}; pass (n_samples, n_base) with at least "
+            "one point and one member"
+        )
+    if array.dtype.kind not in "iu" or array.min() < 0:
+        raise ValueError("labels must be non-negative integers; renumber them from 0")
+    if array.dtype.kind == "i":
+        array = array.astype(np.min_scalar_type(int(array.max())))
+    by_member = np.ascontiguousarray(array.T)
+    n_base = len(by_member)
+    weight = np.ones(n_base) if weights is None else np.asarray(weights, np.float64)
+    if weight.shape != (n_base,):
+        raise ValueError(
+            f"weights has shape {weight.shape}; pass one weight for each of the "
+            f"{n_base} members"
+        )
+    if not np.isfinite(weight).all() or (weight < 0).any():
+        raise ValueError("weights must be finite and not negative")
+    return by_member, weight
+
+
+def _effective_sizes(by_member: NDArray[Any], n_labels: int) -> NDArray[np.float64]:
+    """Cluster sizes per member, no smaller than a share of the member's mean size."""
+    n_samples = by_member.shape[1]
+    sizes = np.stack([np.bincount(m, minlength=n_labels) for m in by_member])
+    mean_size = n_samples / np.maximum((sizes > 0).sum(axis=1), 1)
+    floor = np.maximum(SMALLEST_SIZE_SHARE * mean_size, 1.0)
+    return np.maximum(sizes, floor[:, None])
+
+
+def _empty_heaps(n: int, q: int) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
+    return np.zeros((n, q), np.uint64), np.full((n, q), -1, np.int32)
+
+
+def _sorted_neighbours(
+    keys: NDArray[np.uint64], index: NDArray[np.int32], unit: float
+) -> Neighbours:
+    """Sort each row's heap from strongest to weakest and turn keys into values."""
+    order = np.argsort(keys, axis=1)[:, ::-1]
+    keys = np.take_along_axis(keys, order, axis=1)
+    value = (keys >> np.uint64(32)).astype(np.float64) * unit
+    return Neighbours(np.take_along_axis(index, order, axis=1), value)
