@@ -48,10 +48,13 @@ class Member:
         In the smallest unsigned type that holds the number of candidates.
     weight : float
         w(b) = 1 - cost / ||X||^2 of the paper's Eq. (5), in [0, 1].
+    n_iter : int
+        Iterations of K-subspaces until it converged or reached the limit.
     """
 
     labels: NDArray[Any]
     weight: float
+    n_iter: int
 
 
 def run_member(
@@ -87,7 +90,7 @@ def run_member(
     gains = assigned_gains(X, run.labels, refitted)
     weight = min(max(gains / total, 0.0), 1.0) if total > 0 else 1.0
     dtype = np.min_scalar_type(n_candidates - 1)
-    return Member(run.labels.astype(dtype), weight)
+    return Member(run.labels.astype(dtype), weight, len(run.costs) - 1)
 
 
 def random_start(

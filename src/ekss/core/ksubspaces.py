@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ekss.core.bases import Flats, best_projection, fit_flat
+from ekss.core.bases import Flats, fit_flat
 from ekss.core.updates import Update
 
 # Rows of products kept at once: they stay in cache and bound the memory for large N.
@@ -111,7 +111,9 @@ def assign(X: NDArray[np.floating], flats: Flats) -> Assignment:
     All bases stand side by side, so ``X @ [U_1 ... U_K]`` gives every projection at
     once; for affine subspaces the offset is one more column.
     """
-    n_subspaces, n_features, dim = flats.bases.shape
+    from ekss.core._projection import best_projection  # loads numba on first use
+
+    _, n_features, dim = flats.bases.shape
     columns, penalty = flats.bases, np.empty(0, X.dtype)
     if flats.offsets is not None:
         columns = np.concatenate([columns, flats.offsets[:, :, None]], axis=2)

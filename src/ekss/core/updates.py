@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ekss.core.bases import Flats, fit_flats, group_rows
+from ekss.core.cop import update_cop
 
 Update = Callable[
     [NDArray[np.floating], NDArray[np.int32], NDArray[np.floating], Flats], Flats
@@ -59,7 +60,11 @@ def update_power(
     return Flats(bases, np.where(sizes[:, None] > 0, offsets, flats.offsets))
 
 
-UPDATES: dict[str, Update] = {"pca": update_pca, "power": update_power}
+UPDATES: dict[str, Update] = {
+    "pca": update_pca,
+    "power": update_power,
+    "cop": update_cop,
+}
 
 
 def assigned_gains(

@@ -37,7 +37,7 @@ def default_top_q(n_samples: int, n_clusters: int) -> int:
 
 
 def _directions_for(points: NDArray[np.floating], share: float) -> int:
-    """Number of principal directions that hold a share of the energy of the points."""
+    """Count the principal directions that hold a share of the energy."""
     energy = np.linalg.svd(points, compute_uv=False) ** 2
     total = energy.sum()
     if total <= 0:

@@ -17,12 +17,13 @@ def check_int(
             f"{name}={value!r} is {type(value).__name__}; pass an integer of at least "
             f"{low}"
         )
-    if value < low:
+    number = int(value)
+    if number < low:
         raise ValueError(f"{name}={value} is below {low}; choose at least {low}")
-    if high is not None and value > high:
+    if high is not None and number > high:
         named = f"{limit}={high}" if limit else str(high)
         raise ValueError(f"{name}={value} exceeds {named}; choose at most {high}")
-    return int(value)
+    return number
 
 
 def check_int_range(
@@ -54,9 +55,10 @@ def check_real(name: str, value: Any, low: float) -> float:
             f"{name}={value!r} is {type(value).__name__}; pass a number of at least "
             f"{low}"
         )
-    if not low <= value < float("inf"):
+    number = float(value)
+    if not low <= number < float("inf"):
         raise ValueError(f"{name}={value} is outside [{low}, inf); choose from there")
-    return float(value)
+    return number
 
 
 def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:

@@ -63,9 +63,10 @@ class EKSS(SubspaceClusterer):
         (the paper's w(b)), or 1.
     divide_by_size : bool, default=False
         Divide votes by the size of the base cluster they come from.
-    base : {"pca", "power"}, default="pca"
-        Basis update of a member: exact PCA, or one warm power step, which is much
-        faster when clusters have many points and features.
+    base : {"power", "pca"}, default="power"
+        Basis update of a member: one warm power step towards the principal components,
+        or exact PCA. Members of both kinds are about equally good; the power step is
+        several times faster.
     affine : bool, default=False
         Whether subspaces may miss the origin.
     normalize : bool or "auto", default="auto"
@@ -99,6 +100,8 @@ class EKSS(SubspaceClusterer):
     eigenvalues_ : ndarray
         Largest eigenvalues of the normalised affinity, one more than eigenvectors
         where there is one, to show the gap.
+    n_iter_ : int
+        Largest number of iterations that a member used.
     n_clusters_, subspace_dim_, top_q_ : int
         What was used.
     n_features_in_ : int
@@ -138,7 +141,7 @@ class EKSS(SubspaceClusterer):
         top_q: str | int = "auto",
         weighting: str = "cost",
         divide_by_size: bool = False,
-        base: str = "pca",
+        base: str = "power",
         affine: bool = False,
         normalize: bool | str = "auto",
         n_eigenvectors: int | None = None,
@@ -192,6 +195,7 @@ class EKSS(SubspaceClusterer):
             )
             self.base_labels_ = np.stack([member.labels for member in members]).T
             self.base_weights_ = np.array([member.weight for member in members])
+            self.n_iter_ = max(member.n_iter for member in members)
             labels = self._cut_votes(seed)
             dim = round(sum(options.subspace_dim) / 2)
             return self._store_subspaces(points, labels, self.n_clusters, dim, seed)

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state
-from threadpoolctl import threadpool_limits
+from numpy.typing import NDArray
 
 from ekss.core.ensemble import random_start
 from ekss.core.ksubspaces import KSubspacesRun, k_subspaces
 from ekss.core.updates import UPDATES
-from ekss.estimators._auto import estimate_dim
-from ekss.estimators._base import LARGEST_SEED, SubspaceClusterer
-from ekss.estimators._checks import check_choice, check_int, check_real
-from ekss.estimators._parallel import map_numbers
+from ekss.estimators._checks import check_choice
+from ekss.estimators._restarts import RestartedClusterer, Run
+
+# The updates that never raise the cost of K-subspaces.
+_DESCENDING = ("pca", "power")
 
 
-class KSS(SubspaceClusterer):
+class KSS(RestartedClusterer):
     r"""K-subspaces: alternate between nearest subspace and principal components.
 
     Minimises :math:`\sum_k \sum_{i \in c_k} \|x_i - U_k U_k^T x_i\|^2` from several
@@ -116,59 +114,21 @@ class KSS(SubspaceClusterer):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: ArrayLike, y: object = None) -> Self:
-        """Cluster the points.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Points, one a row.
-        y : ignored
-            Present for the scikit-learn interface; labels have no influence.
-
-        Returns
-        -------
-        self : KSS
-        """
-        points = self._prepare(X)
-        seed = int(check_random_state(self.random_state).randint(LARGEST_SEED))
-        self._check_parameters()
-        dim = self._resolve_dim(points, seed)
-        with threadpool_limits(1):
-            runs = map_numbers(
-                partial(self._run, points, seed, dim),
-                self.n_init,
-                n_jobs=self.n_jobs,
-                description="starts",
-                show=self.verbose > 0,
-            )
-            best = min(runs, key=lambda run: run.costs[-1])
-            self.cost_history_ = best.costs
-            self.cost_ = float(best.costs[-1])
-            self.n_iter_ = len(best.costs) - 1
-            labels = best.labels.astype(np.int64)
-            return self._store_subspaces(points, labels, self.n_clusters, dim, seed)
-
     def _check_parameters(self) -> None:
-        check_int("n_init", self.n_init, 1)
-        check_int("max_iter", self.max_iter, 1)
-        check_real("tol", self.tol, 0.0)
-        check_choice("base", self.base, tuple(UPDATES))
-        check_int("verbose", self.verbose, 0)
-
-    def _resolve_dim(self, points: NDArray[np.floating], seed: int) -> int:
-        dim = self.subspace_dim
-        if isinstance(dim, str) and check_choice("subspace_dim", dim, ("auto",)):
-            rng = np.random.default_rng(seed)
-            return estimate_dim(points, self.n_clusters, rng)
-        return check_int("subspace_dim", dim, 1, points.shape[1], limit="n_features")
+        super()._check_parameters()
+        check_choice("base", self.base, _DESCENDING)
 
     def _run(
-        self, points: NDArray[np.floating], seed: int, dim: int, number: int
+        self, points: NDArray[np.floating], dim: int, rng: np.random.Generator
     ) -> KSubspacesRun:
-        """Run start number ``number``, a function of the seed and the number alone."""
-        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
         start = random_start(points, self.n_clusters, dim, bool(self.affine), rng)
         return k_subspaces(
             points, start, UPDATES[self.base], max_iter=self.max_iter, tol=self.tol
         )
+
+    def _store_run(
+        self, points: NDArray[np.floating], best: Run, dim: int, seed: int
+    ) -> Self:
+        """Fit the clusters once more, exactly, whatever the update was."""
+        labels = best.labels.astype(np.int64)
+        return self._store_subspaces(points, labels, self.n_clusters, dim, seed)

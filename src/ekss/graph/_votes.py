@@ -3,7 +3,8 @@
 Labels are stored member-major, ``labels[b, i]``, so that the inner loop runs over
 contiguous points. ``table[b, k]`` is the integer vote of member b for two points
 that it puts together into its cluster k. The number of members is a multiple of
-``MEMBERS_AT_ONCE``; the caller pads with members that have no vote.
+``MEMBERS_AT_ONCE`` and no vote exceeds ``LARGEST_VOTE``, both of
+:mod:`ekss.graph.coassociation`, which pads with members that have no vote.
 """
 
 from __future__ import annotations
@@ -17,9 +18,6 @@ from numpy.typing import NDArray
 # Members are compared eight at a time and summed in 16 bits, twice, before the sum
 # goes into the 32-bit total: a loop over 32-bit numbers would use a quarter of the
 # lanes that a comparison of bytes can fill.
-MEMBERS_AT_ONCE = 8
-LARGEST_VOTE = (2**16 - 1) // (2 * MEMBERS_AT_ONCE)
-
 _TILE_ROWS = 64
 _TILE_COLUMNS = 1024
 

@@ -1,4 +1,4 @@
-"""Co-association: how often members put two points together, without an N x N matrix."""
+"""Co-association: how often members put two points together, never as N x N."""
 
 from __future__ import annotations
 
@@ -12,8 +12,12 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from ekss.graph import _votes
 from ekss.graph.neighbours import Neighbours, directed_graph, symmetric_graph
+
+# What the kernels of _votes.py expect: members in blocks of eight, and integer votes
+# of which two blocks still sum in 16 bits.
+MEMBERS_AT_ONCE = 8
+LARGEST_VOTE = (2**16 - 1) // (2 * MEMBERS_AT_ONCE)
 
 # Votes of clusters below this share of the mean cluster size are not raised further
 # when votes are divided by size: a cluster of two points is not a thousand times
@@ -80,8 +84,8 @@ def prepare_votes(
     if divide_by_size:
         value = value / _effective_sizes(by_member, n_labels)
     largest = float(value.max())
-    unit = largest / _votes.LARGEST_VOTE if largest > 0 else 1.0
-    padding = -n_base % _votes.MEMBERS_AT_ONCE
+    unit = largest / LARGEST_VOTE if largest > 0 else 1.0
+    padding = -n_base % MEMBERS_AT_ONCE
     table = np.zeros((n_base + padding, n_labels), np.uint16)
     table[:n_base] = np.rint(value / unit)
     if padding:
@@ -122,6 +126,8 @@ def nearest_by_votes(
     -----
     Time O(n_samples^2 n_base / 2) byte comparisons, memory O(n_samples q) a thread.
     """
+    from ekss.graph import _votes  # loads numba on first use
+
     n = votes.n_samples
     if not 1 <= q <= n - 1:
         raise ValueError(
@@ -168,6 +174,8 @@ def votes_outside(
         Directed; rows that were not asked for, or that share no vote with any other
         group, are empty.
     """
+    from ekss.graph import _votes  # loads numba on first use
+
     n = votes.n_samples
     rows = np.asarray(rows, np.int64)
     keys, index = _empty_heaps(len(rows), q)

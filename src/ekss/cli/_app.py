@@ -1,0 +1,54 @@
+"""The application and its entry point; each command imports its targets itself."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    name="ekss",
+    help="Subspace clustering with ensembles of K-subspaces.",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Subspace clustering with ensembles of K-subspaces."""
+    if version:
+        from importlib.metadata import version as installed
+
+        typer.echo(f"ekss {installed('ekss')}")
+        raise typer.Exit
+
+
+@app.command()
+def demo(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder for the two pictures.")
+    ] = Path("demo"),
+    seed: Annotated[int, typer.Option(help="Seed of the random draws.", min=0)] = 0,
+    jobs: Annotated[int, typer.Option(help="Parallel workers; -1 uses all.")] = -1,
+) -> None:
+    """Cluster handwritten digits and picture how votes add up to clusters."""
+    from ekss.cli._demo import run_demo
+
+    run_demo(output, seed, jobs)
+
+
+def main() -> None:
+    """Run the command; user errors end in one line on stderr and exit code 2."""
+    try:
+        app()
+    except (ValueError, TypeError, OSError, ModuleNotFoundError) as error:
+        typer.echo(f"ekss: {error}", err=True)
+        sys.exit(2)

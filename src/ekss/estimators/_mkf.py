@@ -1,0 +1,136 @@
+"""Median K-flats with restarts."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ekss.core.mkf import MedianRun, median_k_flats, neighbourhood_start
+from ekss.estimators._checks import check_bool, check_real
+from ekss.estimators._restarts import RestartedClusterer
+
+
+class MedianKFlats(RestartedClusterer):
+    r"""Median K-flats: K linear subspaces of least total distance to the points.
+
+    Minimises :math:`\sum_i \min_k \|x_i - U_k U_k^T x_i\|` by stochastic gradient
+    descent from several random starts and keeps the cheapest result [1]_. Distances
+    count as they are, not squared, so far points weigh less than in K-subspaces.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters.
+    subspace_dim : "auto" or int, default="auto"
+        Dimension of the subspaces; "auto" estimates it from the neighbourhoods of
+        points.
+    n_init : int, default=10
+        Random starts; the one of lowest cost is kept.
+    max_iter : int, default=50
+        Passes over the data at most of each start.
+    step : float, default=0.3
+        First step: the tangent of the largest angle by which one point of average
+        length turns a subspace. It is halved after every pass that does not lower the
+        cost.
+    tol : float, default=1e-3
+        A start ends when five passes in a row each lower the cost by at most this
+        share.
+    normalize : bool, default=True
+        Scale points to unit length first.
+    n_jobs : int, default=None
+        Parallel workers, as in joblib. Labels do not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Seed; the same int gives the same labels.
+    verbose : int, default=0
+        Show a progress bar with time left on stderr.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        Cluster of each point.
+    bases_ : ndarray of shape (n_clusters, n_features, subspace_dim_)
+        Orthonormal basis of each cluster's subspace.
+    offsets_ : None
+        The subspaces pass through the origin.
+    cost_ : float
+        Sum of distances of the best start.
+    cost_history_ : ndarray of shape (n_iter_ + 1,)
+        Its lowest cost so far after each pass; it never rises.
+    n_iter_ : int
+        Passes of the best start.
+    n_clusters_, subspace_dim_ : int
+        What was used.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+
+    Notes
+    -----
+    A pass costs O(n_samples n_features n_clusters subspace_dim) time; memory beyond
+    the data is that of the bases.
+
+    References
+    ----------
+    .. [1] T. Zhang, A. Szlam, G. Lerman, "Median K-Flats for Hybrid Linear Modeling
+       with Many Outliers", ICCV Workshops, 2009.
+
+    Examples
+    --------
+    >>> from ekss import MedianKFlats
+    >>> from ekss.datasets import make_union_of_subspaces
+    >>> from ekss.metrics import clustering_error
+    >>> data = make_union_of_subspaces(n_subspaces=2, dims=2, n_features=20,
+    ...                                outliers=0.2, random_state=0)
+    >>> model = MedianKFlats(n_clusters=2, subspace_dim=2, random_state=0)
+    >>> labels = model.fit_predict(data.data)
+    >>> inliers = data.target >= 0
+    >>> clustering_error(data.target[inliers], labels[inliers])
+    0.0
+    """
+
+    affine = False
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        subspace_dim: str | int = "auto",
+        *,
+        n_init: int = 10,
+        max_iter: int = 50,
+        step: float = 0.3,
+        tol: float = 1e-3,
+        normalize: bool = True,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.subspace_dim = subspace_dim
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.step = step
+        self.tol = tol
+        self.normalize = normalize
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_bool("normalize", self.normalize)
+        if check_real("step", self.step, 0.0) == 0:
+            raise ValueError(
+                "step=0 never moves a subspace; choose a positive step, such as 0.3"
+            )
+
+    def _run(
+        self, points: NDArray[np.floating], dim: int, rng: np.random.Generator
+    ) -> MedianRun:
+        start = neighbourhood_start(points, self.n_clusters, dim, rng)
+        return median_k_flats(
+            points,
+            start,
+            rng,
+            max_iter=self.max_iter,
+            step=float(self.step),
+            tol=self.tol,
+        )

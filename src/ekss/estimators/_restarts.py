@@ -1,0 +1,123 @@
+"""What every method that keeps the cheapest of several random starts has in common."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from functools import partial
+from typing import Protocol, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
+from threadpoolctl import threadpool_limits
+
+from ekss.core.bases import Flats
+from ekss.estimators._auto import estimate_dim
+from ekss.estimators._base import LARGEST_SEED, SubspaceClusterer
+from ekss.estimators._checks import check_choice, check_int, check_real
+from ekss.estimators._parallel import map_numbers
+
+
+class Run(Protocol):
+    """Result of one start."""
+
+    @property
+    def labels(self) -> NDArray[np.int32]:
+        """Nearest subspace of each point."""
+
+    @property
+    def flats(self) -> Flats:
+        """Subspaces of the run."""
+
+    @property
+    def costs(self) -> NDArray[np.float64]:
+        """Cost after each iteration, the last one counts."""
+
+
+class RestartedClusterer(SubspaceClusterer):
+    """Run from several random starts, keep the run of lowest cost.
+
+    Subclasses have the parameters ``n_clusters``, ``subspace_dim``, ``n_init``,
+    ``max_iter``, ``tol``, ``normalize``, ``n_jobs``, ``random_state`` and ``verbose``
+    and say in :meth:`_run` what a start does.
+    """
+
+    subspace_dim: str | int
+    n_init: int
+    max_iter: int
+    tol: float
+    n_jobs: int | None
+    random_state: int | np.random.RandomState | None
+    verbose: int
+
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Cluster the points.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Points, one a row.
+        y : ignored
+            Present for the scikit-learn interface; labels have no influence.
+
+        Returns
+        -------
+        self : object
+        """
+        points = self._prepare(X)
+        seed = int(check_random_state(self.random_state).randint(LARGEST_SEED))
+        self._check_parameters()
+        dim = self._resolve_dim(points, seed)
+        with threadpool_limits(1):
+            runs = map_numbers(
+                partial(self._run_number, points, seed, dim),
+                self.n_init,
+                n_jobs=self.n_jobs,
+                description="starts",
+                show=self.verbose > 0,
+            )
+            best = min(runs, key=lambda run: run.costs[-1])
+            self.cost_history_ = best.costs
+            self.cost_ = float(best.costs[-1])
+            self.n_iter_ = len(best.costs) - 1
+            return self._store_run(points, best, dim, seed)
+
+    @abstractmethod
+    def _run(
+        self, points: NDArray[np.floating], dim: int, rng: np.random.Generator
+    ) -> Run:
+        """Run one start."""
+
+    def _run_number(
+        self, points: NDArray[np.floating], seed: int, dim: int, number: int
+    ) -> Run:
+        """Run start number ``number``, a function of the seed and the number alone."""
+        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
+        return self._run(points, dim, rng)
+
+    def _store_run(
+        self, points: NDArray[np.floating], best: Run, dim: int, seed: int
+    ) -> Self:
+        """Keep the subspaces of the run: a refit by PCA would undo their robustness."""
+        self.bases_ = best.flats.bases
+        self.offsets_ = None
+        if best.flats.offsets is not None:
+            self.offsets_ = best.flats.offsets + self._centre
+        self.labels_ = best.labels.astype(np.int64)
+        self.n_clusters_ = int(self.n_clusters)
+        self.subspace_dim_ = dim
+        del self._centre
+        return self
+
+    def _check_parameters(self) -> None:
+        check_int("n_init", self.n_init, 1)
+        check_int("max_iter", self.max_iter, 1)
+        check_real("tol", self.tol, 0.0)
+        check_int("verbose", self.verbose, 0)
+
+    def _resolve_dim(self, points: NDArray[np.floating], seed: int) -> int:
+        dim = self.subspace_dim
+        if isinstance(dim, str) and check_choice("subspace_dim", dim, ("auto",)):
+            rng = np.random.default_rng(seed)
+            return estimate_dim(points, self.n_clusters, rng)
+        return check_int("subspace_dim", dim, 1, points.shape[1], limit="n_features")

@@ -1,0 +1,240 @@
+"""Sparse subspace clustering."""
+
+from __future__ import annotations
+
+import os
+import warnings
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+from ekss.core.admm import prepare_system
+from ekss.core.ssc import (
+    Codes,
+    affinity_of,
+    block_codes,
+    block_size,
+    join_codes,
+    make_objective,
+    working_bytes,
+)
+from ekss.estimators._affinity import AffinityClusterer
+from ekss.estimators._checks import check_bool, check_int, check_real
+from ekss.estimators._parallel import map_numbers
+
+_SHARE_OF_MEMORY = 0.5
+
+
+class SSC(AffinityClusterer):
+    r"""Sparse subspace clustering: connect each point to the few that combine to it.
+
+    Every point is written as a sparse combination of the others,
+
+    .. math:: \min_{c, e}\ \|c\|_1 + \lambda_e \|e\|_1
+        + \frac{\lambda_z}{2} \|x_i - cX - e\|_2^2
+        \quad \text{with } c_i = 0 \text{ (and } \textstyle\sum_j c_j = 1
+        \text{ if affine)},
+
+    and the graph of coefficients is cut by spectral clustering [1]_. A combination
+    tends to use points of the same subspace only.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters.
+    alpha : float or None, default=20.0
+        Weight of the noise term; :math:`\lambda_z` is ``alpha`` divided by the
+        smallest, over points, of the largest inner product with another point.
+        Above 1; more gives more and better fitting coefficients. None demands
+        that points are fitted exactly but for outliers.
+    alpha_outliers : float or None, default=None
+        Weight of the term for sparse outlying entries, such as shadows in images;
+        :math:`\lambda_e` is ``alpha_outliers`` divided by the second largest
+        :math:`\ell_1` norm of a point. None leaves the term out.
+    affine : bool, default=False
+        Whether subspaces may miss the origin; best with ``normalize=False``.
+    keep : float, default=1.0
+        Share (0, 1] of the :math:`\ell_1` norm of a point's coefficients that is kept,
+        largest coefficients first.
+    max_iter : int, default=1000
+        Largest number of iterations.
+    tol : float, default=2e-4
+        A point is done when all its residuals are at most ``tol``.
+    normalize : bool, default=True
+        Scale points to unit length first.
+    memory_limit : int or None, default=None
+        Bytes for working arrays, which are made smaller to stay below; None is half
+        of the machine's memory. The sparse coefficients come on top.
+    n_jobs : int, default=None
+        Parallel workers, as in joblib. Labels do not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the spectral cut.
+    verbose : int, default=0
+        Show progress bars with time left on stderr.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        Cluster of each point.
+    affinity_ : csr_array of shape (n_samples, n_samples)
+        Magnitudes of coefficients, each row divided by its largest, plus transpose.
+    coefficients_ : csr_array of shape (n_samples, n_samples)
+        Row i expresses point i; only the coefficients kept.
+    embedding_ : ndarray of shape (n_samples, n_clusters)
+        Row-normalised spectral embedding that was clustered.
+    eigenvalues_ : ndarray
+        Largest eigenvalues of the normalised affinity, one more than eigenvectors
+        where there is one, to show the gap.
+    n_iter_ : int
+        Largest number of iterations of a point.
+    converged_ : ndarray of shape (n_samples,), bool
+        Which points reached ``tol``.
+    n_clusters_ : int
+        Number of clusters.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When points did not reach ``tol`` within ``max_iter`` iterations.
+
+    Notes
+    -----
+    An iteration takes O(N^2 min(N, 2 D)) time for N points in D dimensions, twice that
+    with outliers; points that are done drop out. Memory is N min(N, D) numbers if
+    N > 2 D (else N^2) for one factor, and seven arrays of a block of at most 256
+    points by N for each worker; no other N x N matrix exists.
+
+    References
+    ----------
+    .. [1] E. Elhamifar and R. Vidal, "Sparse subspace clustering: algorithm, theory,
+       and applications", IEEE TPAMI 35(11), 2013.
+
+    Examples
+    --------
+    >>> from ekss import SSC
+    >>> from ekss.datasets import make_union_of_subspaces
+    >>> from ekss.metrics import clustering_error
+    >>> data = make_union_of_subspaces(n_subspaces=3, dims=4, random_state=0)
+    >>> labels = SSC(n_clusters=3, random_state=0).fit_predict(data.data)
+    >>> clustering_error(data.target, labels)
+    0.0
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        alpha: float | None = 20.0,
+        alpha_outliers: float | None = None,
+        affine: bool = False,
+        keep: float = 1.0,
+        max_iter: int = 1000,
+        tol: float = 2e-4,
+        normalize: bool = True,
+        memory_limit: int | None = None,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.alpha = alpha
+        self.alpha_outliers = alpha_outliers
+        self.affine = affine
+        self.keep = keep
+        self.max_iter = max_iter
+        self.tol = tol
+        self.normalize = normalize
+        self.memory_limit = memory_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _check_parameters(self, points: NDArray[np.floating]) -> None:
+        for name in ("alpha", "alpha_outliers"):
+            value = getattr(self, name)
+            if value is not None and check_real(name, value, 0.0) == 0:
+                raise ValueError(
+                    f"{name}={value} gives no coefficients; choose above 1"
+                )
+        check_bool("affine", self.affine)
+        check_int("max_iter", self.max_iter, 1)
+        check_real("tol", self.tol, 0.0)
+        if not 0 < check_real("keep", self.keep, 0.0) <= 1:
+            raise ValueError(f"keep={self.keep} is outside (0, 1]; choose from there")
+        if self.memory_limit is not None:
+            check_int("memory_limit", self.memory_limit, 1)
+
+    def _build_affinity(self, points: NDArray[np.floating]) -> sparse.csr_array:
+        codes = self._codes(points)
+        self.coefficients_ = codes.coefficients
+        self.converged_ = codes.converged
+        self.n_iter_ = int(codes.n_iter.max())
+        n_open = int((~codes.converged).sum())
+        if n_open:
+            warnings.warn(
+                f"{n_open} of {len(points)} points did not reach tol={self.tol} in "
+                f"max_iter={self.max_iter} iterations; raise either of them",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return affinity_of(codes.coefficients)
+
+    def _codes(self, points: NDArray[np.floating]) -> Codes:
+        n = len(points)
+        block = self._fitting_block(points)
+        objective = make_objective(
+            points, self.alpha, self.alpha_outliers, affine=bool(self.affine)
+        )
+        system = prepare_system(points, objective)
+
+        def solve(number: int) -> Codes:
+            own = np.arange(number * block, min(n, (number + 1) * block))
+            return block_codes(
+                system, own, max_iter=self.max_iter, tol=self.tol, keep=self.keep
+            )
+
+        return join_codes(
+            map_numbers(
+                solve,
+                -(-n // block),
+                n_jobs=self.n_jobs,
+                description="coefficients",
+                show=self.verbose > 0,
+            )
+        )
+
+    def _fitting_block(self, points: NDArray[np.floating]) -> int:
+        """Return the usual block, or the largest half, quarter, ... below the limit."""
+        limit = self.memory_limit
+        if limit is None:
+            limit = int(_SHARE_OF_MEMORY * _physical_memory())
+        block = block_size(len(points))
+        workers = effective_n_jobs(self.n_jobs)
+        outliers = self.alpha_outliers is not None
+        while True:
+            need = working_bytes(
+                points.shape, points.itemsize, block, workers, outliers
+            )
+            if need <= limit:
+                return block
+            if block == 1:
+                break
+            block //= 2
+        raise MemoryError(
+            f"{len(points)} points of {points.shape[1]} features need "
+            f"{need / 1e9:.3g} GB, above memory_limit={limit / 1e9:.3g} GB; raise it, "
+            "or use SSCOMP, EnSC or EKSS, which need less"
+        )
+
+
+def _physical_memory() -> int:
+    """Bytes of the machine's memory; without a way to ask, what 64 bits address."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 2**63

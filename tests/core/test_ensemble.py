@@ -1,0 +1,110 @@
+import numpy as np
+import pytest
+
+from ekss.core.bases import random_bases
+from ekss.core.ensemble import MemberOptions, run_member
+from ekss.datasets import make_union_of_subspaces
+
+
+def options(**changes):
+    defaults = {"n_candidates": (4, 4), "subspace_dim": (2, 2), "max_iter": 3}
+    return MemberOptions(**(defaults | changes))
+
+
+@pytest.fixture(scope="module")
+def points():
+    return make_union_of_subspaces(
+        n_subspaces=4, dims=2, n_features=20, n_per_subspace=50, random_state=0
+    ).data
+
+
+def test_member_depends_on_seed_and_number_alone(points):
+    alone = run_member(points, 7, 3, options())
+    for number in (5, 1, 0):
+        run_member(points, 7, number, options())
+    again = run_member(points, 7, 3, options())
+    np.testing.assert_array_equal(alone.labels, again.labels)
+    assert alone.weight == again.weight
+
+
+def test_members_of_different_number_or_seed_differ(points):
+    first = run_member(points, 7, 0, options(max_iter=0)).labels
+    assert (first != run_member(points, 7, 1, options(max_iter=0)).labels).any()
+    assert (first != run_member(points, 8, 0, options(max_iter=0)).labels).any()
+
+
+@pytest.mark.parametrize(
+    ("n_candidates", "dtype"), [(4, np.uint8), (256, np.uint8), (257, np.uint16)]
+)
+def test_labels_have_the_smallest_unsigned_type(n_candidates, dtype):
+    X = np.random.default_rng(0).standard_normal((600, 10))
+    member = run_member(
+        X, 0, 0, options(n_candidates=(n_candidates, n_candidates), max_iter=1)
+    )
+    assert member.labels.dtype == dtype
+
+
+def test_ranges_draw_their_own_candidates_per_member(points):
+    chosen = options(n_candidates=(2, 6), max_iter=0)
+    counts = {int(run_member(points, 0, b, chosen).labels.max()) + 1 for b in range(40)}
+    assert counts == {2, 3, 4, 5, 6}
+
+
+def test_range_of_one_equals_a_fixed_number(points):
+    fixed = run_member(points, 0, 2, options())
+    ranged = run_member(points, 0, 2, options(n_candidates=(4, 4)))
+    np.testing.assert_array_equal(fixed.labels, ranged.labels)
+
+
+@pytest.mark.parametrize("affine", [False, True])
+def test_weight_is_one_less_the_pca_cost_of_the_clusters(points, affine):
+    member = run_member(points, 0, 1, options(affine=affine))
+    cost = 0.0
+    for k in np.unique(member.labels):
+        cluster = points[member.labels == k]
+        if affine:
+            cluster = cluster - cluster.mean(axis=0)
+        cost += (np.linalg.svd(cluster, compute_uv=False)[2:] ** 2).sum()
+    assert np.isclose(member.weight, 1 - cost / (points**2).sum())
+
+
+@pytest.mark.parametrize("base", ["pca", "power"])
+def test_weight_lies_between_zero_and_one_and_rises_with_iterations(points, base):
+    weights = [
+        np.mean(
+            [
+                run_member(points, 0, b, options(max_iter=t, base=base)).weight
+                for b in range(10)
+            ]
+        )
+        for t in (0, 1, 3, 10)
+    ]
+    assert all(0 <= w <= 1 for w in weights)
+    assert weights == sorted(weights)
+
+
+def test_member_of_all_zero_points_is_finite():
+    member = run_member(np.zeros((10, 4)), 0, 0, options())
+    assert member.weight == 1.0
+    assert member.labels.shape == (10,)
+
+
+def test_float32_member_is_close_to_float64(points):
+    low = run_member(points.astype(np.float32), 0, 0, options())
+    high = run_member(points, 0, 0, options())
+    assert abs(low.weight - high.weight) < 1e-4
+    assert (low.labels == high.labels).mean() > 0.99
+
+
+def test_co_clustering_of_ekss0_follows_the_angle():
+    # Lemma 3 of the paper: the probability grows with |<x, y>|.
+    rng = np.random.default_rng(0)
+    x, e = random_bases(1, 30, 2, rng)[0].T
+    angles = np.array([0.0, 0.3, 0.6, 0.9, 1.2, np.pi / 2])
+    X = np.cos(angles)[:, None] * x + np.sin(angles)[:, None] * e
+    labels = np.stack(
+        [run_member(X, 1, b, options(max_iter=0)).labels for b in range(3000)]
+    )
+    together = (labels == labels[:, :1]).mean(axis=0)
+    assert together[0] == 1
+    assert np.all(np.diff(together) < 0)

@@ -1,0 +1,297 @@
+import pickle
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+from scipy.stats import spearmanr
+from sklearn.base import clone
+from sklearn.decomposition import PCA
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from ekss import EKSS
+from ekss.core.ensemble import MemberOptions, run_member
+from ekss.datasets import make_subspaces_at_angle, make_union_of_subspaces
+from ekss.graph import coassociation_dense, coassociation_topq
+from ekss.metrics import clustering_error
+
+
+@pytest.fixture(scope="module")
+def union():
+    return make_union_of_subspaces(
+        n_subspaces=3, dims=4, n_features=30, n_per_subspace=60, random_state=0
+    )
+
+
+@parametrize_with_checks([EKSS(n_base=20)])
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+def test_random_subspaces_are_recovered_without_error():
+    for seed in range(3):
+        data = make_union_of_subspaces(
+            n_subspaces=3,
+            dims=10,
+            n_features=100,
+            n_per_subspace=200,
+            random_state=seed,
+        )
+        for dim in (10, "auto"):
+            model = EKSS(3, dim, n_base=100, random_state=seed, n_jobs=2)
+            assert clustering_error(data.target, model.fit_predict(data.data)) == 0
+
+
+def test_two_subspaces_at_a_small_angle_are_told_apart():
+    for seed in range(2):
+        data = make_subspaces_at_angle(0.05, n_per_subspace=300, random_state=seed)
+        keep = data.target < 2
+        X, y = data.data[keep], data.target[keep]
+        model = EKSS(2, 10, max_iter=30, n_base=100, random_state=seed, n_jobs=2)
+        assert clustering_error(y, model.fit_predict(X)) < 0.02
+
+
+@pytest.mark.parametrize("top_q", [10, 84, 250])
+def test_three_subspaces_at_a_tiny_angle_are_told_apart_at_any_q(top_q):
+    data = make_subspaces_at_angle(0.02, random_state=0)
+    model = EKSS(3, 10, max_iter=30, n_base=200, top_q=top_q, random_state=0, n_jobs=2)
+    assert clustering_error(data.target, model.fit_predict(data.data)) < 0.01
+
+
+def test_ekss0_votes_rank_pairs_by_their_angle():
+    # the agreement is limited by the noise of B votes: 0.999 here
+    X = np.random.default_rng(0).standard_normal((20, 3))
+    model = EKSS(
+        2, 1, n_candidates=4, n_base=10_000, max_iter=0, weighting="uniform"
+    ).set_params(random_state=0, n_jobs=2)
+    votes = coassociation_dense(model.fit(X).base_labels_)
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    pairs = np.triu_indices(20, 1)
+    assert spearmanr(votes[pairs], np.abs(X @ X.T)[pairs]).statistic > 0.99
+
+
+def test_noise_outliers_and_missing_entries_degrade_gently():
+    data = make_union_of_subspaces(
+        n_subspaces=3,
+        dims=4,
+        n_features=50,
+        n_per_subspace=100,
+        noise=0.2,
+        missing=0.1,
+        outliers=0.05,
+        random_state=1,
+    )
+    labels = EKSS(3, 4, random_state=0, n_jobs=2).fit_predict(data.data)
+    inliers = data.target >= 0
+    assert clustering_error(data.target[inliers], labels[inliers]) < 0.05
+
+
+def test_affine_subspaces_that_share_directions_need_affine_members():
+    # three parallel planes: as linear subspaces through the origin they cannot differ
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(3), 80)
+    X = np.hstack([rng.standard_normal((240, 2)), 3.0 * np.eye(3)[y]])
+    X[:, 2:] += 0.01 * rng.standard_normal((240, 3))
+    labels = EKSS(3, 2, affine=True, random_state=0, n_jobs=2).fit_predict(X)
+    assert clustering_error(y, labels) == 0
+
+
+def test_affine_model_predicts_far_from_the_origin(union):
+    X = union.data.astype(np.float32) + 1000
+    model = EKSS(3, 4, affine=True, n_base=50, random_state=0).fit(X)
+    residual = model.transform(X).min(axis=1)
+    assert residual.max() < 0.05
+    assert (model.predict(X) == model.labels_).mean() > 0.9
+
+
+@pytest.mark.parametrize("base", ["pca", "power"])
+def test_labels_do_not_depend_on_the_number_of_workers(union, base):
+    one = EKSS(3, 4, n_base=40, base=base, random_state=5, n_jobs=1).fit(union.data)
+    two = EKSS(3, 4, n_base=40, base=base, random_state=5, n_jobs=2).fit(union.data)
+    assert one.labels_.tobytes() == two.labels_.tobytes()
+    assert one.base_labels_.tobytes() == two.base_labels_.tobytes()
+    assert one.base_weights_.tobytes() == two.base_weights_.tobytes()
+    assert (one.affinity_ != two.affinity_).nnz == 0
+
+
+def test_labels_do_not_depend_on_the_joblib_backend(union):
+    here = EKSS(3, 4, n_base=16, random_state=5).fit(union.data)
+    with joblib.parallel_config(backend="loky", n_jobs=2):
+        there = EKSS(3, 4, n_base=16, random_state=5).fit(union.data)
+    assert here.labels_.tobytes() == there.labels_.tobytes()
+
+
+def test_members_can_be_run_in_any_order(union):
+    model = EKSS(
+        3, 4, n_base=12, max_iter=2, normalize=False, base="pca", random_state=5
+    ).fit(union.data)
+    seed = int(np.random.RandomState(5).randint(np.iinfo(np.int32).max))
+    options = MemberOptions((3, 3), (4, 4), 2, "pca")
+    for b in np.random.default_rng(0).permutation(12):
+        member = run_member(union.data, seed, int(b), options)
+        np.testing.assert_array_equal(member.labels, model.base_labels_[:, b])
+        assert member.weight == model.base_weights_[b]
+
+
+def test_attributes_have_the_documented_shapes(union):
+    n = len(union.data)
+    model = EKSS(3, 4, n_base=20, random_state=0).fit(union.data)
+    assert model.labels_.shape == (n,)
+    assert set(model.labels_) == {0, 1, 2}
+    assert model.bases_.shape == (3, 30, 4)
+    assert model.offsets_ is None
+    assert model.base_labels_.shape == (n, 20)
+    assert model.base_labels_.dtype == np.uint8
+    assert model.base_weights_.shape == (20,)
+    assert model.embedding_.shape == (n, 3)
+    assert model.affinity_.shape == (n, n)
+    assert (model.n_clusters_, model.subspace_dim_, model.top_q_) == (3, 4, 10)
+    gram = model.bases_.transpose(0, 2, 1) @ model.bases_
+    np.testing.assert_allclose(gram, np.broadcast_to(np.eye(4), gram.shape), atol=1e-9)
+
+
+def test_affinity_is_the_top_q_graph_of_the_members(union):
+    model = EKSS(3, 4, n_base=20, top_q=7, random_state=0).fit(union.data)
+    graph = coassociation_topq(model.base_labels_, model.base_weights_, 7)
+    assert (graph != model.affinity_).nnz == 0
+    counted = EKSS(3, 4, n_base=20, top_q=7, weighting="uniform", random_state=0)
+    plain = coassociation_topq(model.base_labels_, None, 7)
+    assert (plain != counted.fit(union.data).affinity_).nnz == 0
+    divided = EKSS(3, 4, n_base=20, top_q=7, divide_by_size=True, random_state=0)
+    graph = coassociation_topq(
+        model.base_labels_, model.base_weights_, 7, divide_by_size=True
+    )
+    assert (graph != divided.fit(union.data).affinity_).nnz == 0
+
+
+def test_predict_transform_and_score_follow_the_subspaces(union):
+    model = EKSS(3, 4, n_base=50, random_state=0).fit(union.data)
+    np.testing.assert_array_equal(model.predict(union.data), model.labels_)
+    distances = model.transform(union.data)
+    assert distances.shape == (180, 3)
+    own = distances[np.arange(180), model.labels_]
+    assert own.max() < 1e-10
+    assert model.score(union.data) == pytest.approx(0, abs=1e-20)
+    fresh = np.random.default_rng(0).standard_normal((7, 4)) @ union.bases[1].T
+    assert len(set(model.predict(fresh))) == 1
+    # sign and length of a point carry no information for linear subspaces
+    np.testing.assert_array_equal(model.predict(-5 * union.data), model.labels_)
+
+
+def test_rotation_sign_and_scale_of_points_keep_the_partition(union):
+    rng = np.random.default_rng(0)
+    rotation = np.linalg.qr(rng.standard_normal((30, 30)))[0]
+    scale = rng.uniform(0.01, 100, (180, 1)) * rng.choice([-1, 1], (180, 1))
+    moved = EKSS(3, 4, random_state=0).fit_predict(scale * union.data @ rotation)
+    assert clustering_error(union.target, moved) == 0
+
+
+def test_ranges_let_members_differ_and_still_recover(union):
+    model = EKSS(3, (2, 6), n_candidates=(3, 8), n_base=100, random_state=0)
+    assert clustering_error(union.target, model.fit_predict(union.data)) == 0
+    counts = model.base_labels_.max(axis=0)
+    assert counts.min() < counts.max()
+    assert model.subspace_dim_ == 4
+
+
+def test_float32_gives_float32_bases_and_the_same_partition(union):
+    model = EKSS(3, 4, random_state=0).fit(union.data.astype(np.float32))
+    assert model.bases_.dtype == np.float32
+    assert clustering_error(union.target, model.labels_) == 0
+
+
+def test_zero_rows_and_duplicates_are_clustered():
+    data = make_union_of_subspaces(
+        n_subspaces=3, dims=3, n_features=20, n_per_subspace=50, random_state=0
+    )
+    X = np.vstack([data.data, np.zeros((2, 20)), data.data[:5]])
+    labels = EKSS(3, 3, random_state=0).fit_predict(X)
+    assert clustering_error(data.target, labels[:150]) == 0
+    np.testing.assert_array_equal(labels[152:], labels[:5])
+
+
+def test_more_features_than_points_works():
+    data = make_union_of_subspaces(
+        n_subspaces=2, dims=2, n_features=300, n_per_subspace=20, random_state=0
+    )
+    labels = EKSS(2, 2, random_state=0).fit_predict(data.data)
+    assert clustering_error(data.target, labels) == 0
+
+
+@pytest.mark.parametrize("value", [1e-200, 1e200])
+def test_extreme_scales_neither_overflow_nor_vanish(union, value):
+    labels = EKSS(3, 4, n_base=50, random_state=0).fit_predict(union.data * value)
+    assert clustering_error(union.target, labels) == 0
+
+
+def test_one_cluster_and_one_cluster_per_point():
+    X = np.random.default_rng(0).standard_normal((6, 4))
+    assert set(EKSS(1, 1, n_base=5, random_state=0).fit_predict(X)) == {0}
+    labels = EKSS(6, 1, n_base=5, random_state=0).fit_predict(X)
+    assert labels.shape == (6,)
+
+
+def test_pipeline_clone_pickle_and_pandas_work(union):
+    frame = pd.DataFrame(union.data, columns=[f"pixel{i}" for i in range(30)])
+    model = EKSS(3, 4, n_base=20, random_state=0)
+    fitted = clone(model).set_output(transform="pandas").fit(frame)
+    assert list(fitted.feature_names_in_[:2]) == ["pixel0", "pixel1"]
+    table = fitted.transform(frame)
+    assert list(table.columns) == ["ekss0", "ekss1", "ekss2"]
+    back = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(back.predict(frame), fitted.predict(frame))
+    piped = make_pipeline(PCA(15), clone(model)).fit_predict(union.data)
+    assert clustering_error(union.target, piped) == 0
+
+
+def test_verbose_shows_a_bar_for_each_stage(union, capsys):
+    EKSS(3, 4, n_base=10, random_state=0, verbose=1).fit(union.data)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    for stage in ("members", "votes", "spectral cut", "left"):
+        assert stage in shown.err
+    EKSS(3, 4, n_base=10, random_state=0).fit(union.data)
+    assert capsys.readouterr().err == ""
+
+
+GOOD = np.random.default_rng(0).standard_normal((20, 5))
+
+
+@pytest.mark.parametrize(
+    ("X", "params", "words"),
+    [
+        (np.where(GOOD > 1, np.nan, GOOD), {}, "contains NaN"),
+        (np.where(GOOD > 1, np.inf, GOOD), {}, "contains infinity"),
+        (GOOD[0], {}, "Expected 2D array, got 1D array"),
+        (GOOD[:1], {}, "1 sample"),
+        (GOOD[:0], {}, "0 sample"),
+        (GOOD[:, :0], {}, "0 feature"),
+        (csr_array(GOOD), {}, "Sparse data was passed.*toarray"),
+        (GOOD, {"n_clusters": 21}, "n_clusters=21 exceeds n_samples=20; .*at most 20"),
+        (GOOD, {"n_clusters": 0}, "n_clusters=0 is below 1"),
+        (GOOD, {"n_clusters": 2.5}, "n_clusters=2.5 is float; pass an integer"),
+        (GOOD, {"subspace_dim": 0}, "subspace_dim=0 is below 1"),
+        (GOOD, {"subspace_dim": 6}, "subspace_dim=6 exceeds n_features=5"),
+        (GOOD, {"subspace_dim": (3, 2)}, "runs downwards"),
+        (GOOD, {"subspace_dim": (1, 2, 3)}, "3 entries"),
+        (GOOD, {"subspace_dim": "best"}, "subspace_dim='best' is not known"),
+        (GOOD, {"top_q": 20}, "top_q=20 exceeds n_samples-1=19"),
+        (GOOD, {"top_q": 0}, "top_q=0 is below 1"),
+        (GOOD, {"top_q": "all"}, "top_q='all' is not known"),
+        (GOOD, {"n_base": -1}, "n_base=-1 is below 1"),
+        (GOOD, {"n_base": 0}, "n_base=0 is below 1"),
+        (GOOD, {"max_iter": -1}, "max_iter=-1 is below 0"),
+        (GOOD, {"n_candidates": 21}, "n_candidates=21 exceeds n_samples=20"),
+        (GOOD, {"base": "svd"}, "base='svd' is not known; choose one of 'pca'"),
+        (GOOD, {"weighting": "size"}, "weighting='size' is not known"),
+        (GOOD, {"normalize": "l2"}, "normalize='l2' is not known"),
+        (GOOD, {"affine": "yes"}, "affine='yes'; pass True or False"),
+        (GOOD, {"n_eigenvectors": 1}, "n_eigenvectors=1"),
+    ],
+)
+def test_bad_input_is_refused_in_words(X, params, words):
+    model = EKSS(n_clusters=2, n_base=4).set_params(**params)
+    with pytest.raises((ValueError, TypeError), match=words):
+        model.fit(X)

@@ -1,0 +1,88 @@
+"""Architecture as ordinary tests: layers, sizes, what an import loads."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ekss
+
+PACKAGE = Path(ekss.__file__).parent
+ROOT = PACKAGE.parents[1]
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+OURS = [*SOURCES, *sorted((ROOT / "tests").rglob("*.py"))]
+OURS += sorted((ROOT / "benchmarks").rglob("*.py"))
+
+# Each layer may import itself and the layers listed; nothing else of the package.
+MAY_IMPORT = {
+    "core": set(),
+    "graph": {"core"},
+    "metrics": {"core"},
+    "datasets": {"core"},
+    "estimators": {"core", "graph"},
+    "cli": {"core", "graph", "metrics", "datasets", "estimators"},
+}
+
+
+def layer_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported_layers(path: Path) -> set[str]:
+    layers = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        for name in names:
+            if name.startswith("ekss."):
+                layers.add(name.split(".")[1])
+    return layers
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_layers_import_downward_only(path):
+    layer = layer_of(path)
+    if layer == "__init__":
+        return
+    reached = imported_layers(path) - {layer, "__version__"}
+    if layer == "cli":
+        reached -= {"EKSS", "KSS"}
+    assert reached <= MAY_IMPORT[layer], f"{layer} must not import {reached}"
+
+
+@pytest.mark.parametrize("path", OURS, ids=lambda p: str(p.relative_to(ROOT)))
+def test_files_and_functions_fit_in_the_head(path):
+    text = path.read_text()
+    assert len(text.splitlines()) <= 400
+    for node in ast.walk(ast.parse(text)):
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue
+        body = node.body[1:] if ast.get_docstring(node) else node.body
+        if body:
+            length = body[-1].end_lineno - body[0].lineno + 1
+            assert length <= 60, f"{node.name} has {length} lines"
+
+
+def test_import_loads_no_more_than_scikit_learn_does():
+    # scikit-learn itself loads pandas and rich where they are installed
+    heavy = "numba matplotlib rich typer jinja2 dask pooch pandas".split()
+    code = (
+        "import sys, joblib, sklearn.base, sklearn.cluster; before = set(sys.modules);"
+        f"import ekss; print(sorted((set(sys.modules) - before) & set({heavy})))"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert loaded.stdout.strip() == "[]"
+
+
+def test_every_public_name_is_documented():
+    for name in ekss.__all__:
+        if name != "__version__":
+            assert len(getattr(ekss, name).__doc__.splitlines()) > 10
