@@ -1,7 +1,17 @@
 """Subspace clustering: Ensemble K-Subspaces and its rivals."""
 
-from ekss.estimators import EKSS, KSS
+from ekss.estimators import EKSS, KSS, SSC, SSCOMP, TSC, CoPKSS, EnSC, MedianKFlats
 
-__all__ = ["EKSS", "KSS", "__version__"]
+__all__ = [
+    "EKSS",
+    "KSS",
+    "SSC",
+    "SSCOMP",
+    "TSC",
+    "CoPKSS",
+    "EnSC",
+    "MedianKFlats",
+    "__version__",
+]
 
 __version__ = "0.1.0"

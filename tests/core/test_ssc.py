@@ -7,6 +7,7 @@ from scipy.optimize import linprog, minimize
 from sklearn.linear_model import Lasso
 
 from ekss.core import admm
+from ekss.core._shrink import shrink
 from ekss.core.admm import Objective, prepare_system
 from ekss.core.ssc import (
     affinity_of,
@@ -207,6 +208,20 @@ def test_blocks_give_the_codes_of_all_points_at_once(outliers):
 
 
 @pytest.mark.parametrize("outliers", [None, 5.0])
+@pytest.mark.parametrize("affine", [False, True])
+def test_converged_codes_do_not_depend_on_the_penalty(outliers, affine):
+    X = _points(WIDE)
+    objective = make_objective(X, 20.0, outliers, affine=affine)
+    small, large = (
+        sparse_codes(X, objective, penalty=penalty, **TIGHT) for penalty in (5.0, 20.0)
+    )
+    assert small.n_iter.sum() != large.n_iter.sum()
+    np.testing.assert_allclose(
+        small.coefficients.toarray(), large.coefficients.toarray(), atol=1e-5
+    )
+
+
+@pytest.mark.parametrize("outliers", [None, 5.0])
 def test_codes_do_not_depend_on_the_scale_of_the_data(outliers):
     X = _points(WIDE)
     codes, scaled = (
@@ -346,7 +361,7 @@ def test_shrinking_equals_numpy_reference():
     after[np.arange(4), own] = 0
     gaps = np.maximum(np.abs(linear - after), np.abs(after - codes)).max(axis=1)
     residuals = np.empty(4)
-    admm._shrink(linear, codes, dual, own, 0.4, 1.6, residuals)
+    shrink(linear, codes, dual, own, 0.4, 1.6, residuals)
     np.testing.assert_allclose(codes, after)
     np.testing.assert_allclose(dual, value - after)
     np.testing.assert_allclose(residuals, gaps)

@@ -242,6 +242,7 @@ def test_pipeline_clone_pickle_and_pandas_work(union):
     assert list(table.columns) == ["ekss0", "ekss1", "ekss2"]
     back = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_array_equal(back.predict(frame), fitted.predict(frame))
+    model.set_params(n_base=100)
     piped = make_pipeline(PCA(15), clone(model)).fit_predict(union.data)
     assert clustering_error(union.target, piped) == 0
 

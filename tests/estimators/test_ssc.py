@@ -147,9 +147,10 @@ def test_little_memory_makes_blocks_smaller_and_changes_nothing(planted):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"alpha": 0.0}, "alpha=0.0 gives nothing; choose above 1"),
+        ({"alpha": 0.0}, "alpha=0.0 is not positive; choose above 0"),
         ({"alpha_outliers": -1.0}, "alpha_outliers=-1.0 is outside"),
         ({"alpha": None}, "leave no term for the misfit"),
+        ({"penalty": 0}, "penalty=0 is not positive; choose above 0"),
         ({"keep": 0.0}, "keep=0.0 is outside (0, 1]"),
         ({"keep": 1.5}, "keep=1.5 is outside (0, 1]"),
         ({"max_iter": 0}, "max_iter=0 is below 1"),

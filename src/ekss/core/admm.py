@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
@@ -13,7 +12,7 @@ from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
 _RELAXATION = 1.8
 # Coefficients have no unit. Of 3, 10, 30 and alpha this one took the fewest iterations
 # on most of synthetic data, images and digits, for alpha from 5 to 100.
-_COEFFICIENT_PENALTY = 10.0
+DEFAULT_PENALTY = 10.0
 
 
 @dataclass(frozen=True)
@@ -91,11 +90,26 @@ class AdmmRun:
     converged: NDArray[np.bool_]
 
 
-def prepare_system(X: NDArray[np.floating], objective: Objective) -> AdmmSystem:
-    """Choose the penalties and factorise, in float64, the smaller of two matrices."""
+def prepare_system(
+    X: NDArray[np.floating], objective: Objective, penalty: float = DEFAULT_PENALTY
+) -> AdmmSystem:
+    """Factorise, in float64, the smaller of the two matrices of the linear step.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+    objective : Objective
+    penalty : float, default=10.0
+        Penalty on the splitting of the coefficients; it sets the speed, not the
+        codes of points that converge.
+
+    Returns
+    -------
+    system : AdmmSystem
+    """
     n, n_features = X.shape
-    coefficient_penalty, fit_penalty = _penalties(X, objective)
-    ratio = coefficient_penalty / fit_penalty
+    fit_penalty = _fit_penalty(X, objective)
+    ratio = penalty / fit_penalty
     wide = X.astype(np.float64, copy=False)
     has_outliers = np.isfinite(objective.outliers)
     hat = half = ridge = None
@@ -118,7 +132,7 @@ def prepare_system(X: NDArray[np.floating], objective: Objective) -> AdmmSystem:
     return AdmmSystem(
         X,
         objective,
-        coefficient_penalty,
+        penalty,
         fit_penalty,
         *(
             None if part is None else np.ascontiguousarray(part, X.dtype)
@@ -204,9 +218,11 @@ def _select(state: _State, rows: NDArray[np.bool_]) -> _State:
 
 def _iterate(system: AdmmSystem, state: _State) -> NDArray[np.floating]:
     """Do one iteration in place; return the largest residual of each point."""
+    from ekss.core._shrink import shrink  # loads numba on first use
+
     linear = _linear_step(system, state)
     residuals = np.zeros(len(linear), linear.dtype)
-    _shrink(
+    shrink(
         linear,
         state.codes,
         state.multipliers,
@@ -252,37 +268,6 @@ def _linear_step(system: AdmmSystem, state: _State) -> NDArray[np.floating]:
     return linear
 
 
-@numba.njit(nogil=True, cache=True)
-def _shrink(
-    linear: NDArray[np.floating],
-    codes: NDArray[np.floating],
-    multipliers: NDArray[np.floating],
-    own: NDArray[np.int64],
-    threshold: float,
-    relaxation: float,
-    residuals: NDArray[np.floating],
-) -> None:
-    """Soft-threshold, update the multipliers and find the residuals in one pass."""
-    n_points, n = linear.shape
-    for i in range(n_points):
-        largest = 0.0
-        for j in range(n):
-            before = codes[i, j]
-            value = (
-                relaxation * linear[i, j]
-                + (1 - relaxation) * before
-                + multipliers[i, j]
-            )
-            after = 0.0
-            if j != own[i]:
-                after = max(value - threshold, 0.0) + min(value + threshold, 0.0)
-            codes[i, j] = after
-            multipliers[i, j] = value - after
-            gap = max(abs(linear[i, j] - after), abs(after - before))
-            largest = max(largest, gap)
-        residuals[i] = largest
-
-
 def _fit_step(
     system: AdmmSystem, state: _State, linear: NDArray[np.floating]
 ) -> NDArray[np.floating]:
@@ -306,14 +291,9 @@ def _fit_step(
     return gap / np.where(norms > 0, norms, 1)
 
 
-def _penalties(X: NDArray[np.floating], objective: Objective) -> tuple[float, float]:
-    """Penalties on coefficients and fit, equivariant to the scale of the data.
-
-    They set the speed, not the result. Without outliers the fit needs no splitting and
-    has its own weight.
-    """
-    fit = objective.noise
-    if np.isfinite(objective.outliers):
-        typical = np.sqrt(np.mean(np.square(X, dtype=np.float64))) or 1.0
-        fit = min(fit, 2 * objective.outliers / typical)
-    return _COEFFICIENT_PENALTY, float(fit)
+def _fit_penalty(X: NDArray[np.floating], objective: Objective) -> float:
+    """Penalty on the splitting of x - cX; without outliers the weight of the fit."""
+    if np.isinf(objective.outliers):
+        return objective.noise
+    typical = float(np.sqrt(np.mean(np.square(X, dtype=np.float64)))) or 1.0
+    return min(objective.noise, 2 * objective.outliers / typical)

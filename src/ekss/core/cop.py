@@ -50,7 +50,7 @@ def update_cop(
 
     Notes
     -----
-    About three times the products of exact PCA:
+    Scoring the points adds less than the cost of exact PCA of all of them:
     O(N_k n_features min(N_k, n_features)) time for a cluster of N_k points.
 
     References

@@ -9,7 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ekss.core.admm import AdmmSystem, Objective, prepare_system, run_block
+from ekss.core.admm import (
+    DEFAULT_PENALTY,
+    AdmmSystem,
+    Objective,
+    prepare_system,
+    run_block,
+)
 
 _BLOCK_ENTRIES = 2**21
 _SMALLEST_BLOCK, _LARGEST_BLOCK = 64, 256
@@ -41,6 +47,7 @@ def sparse_codes(
     *,
     max_iter: int = 1000,
     tol: float = 2e-4,
+    penalty: float = DEFAULT_PENALTY,
     block: int | None = None,
 ) -> Codes:
     r"""Express every point by a few others with ADMM.
@@ -57,6 +64,8 @@ def sparse_codes(
     max_iter : int, default=1000
     tol : float, default=2e-4
         A point is done when its primal and dual residuals are all at most ``tol``.
+    penalty : float, default=10.0
+        Penalty of the splitting; it sets the speed, not the converged codes.
     block : int or None, default=None
         Points iterated at once; it changes memory and speed, not the result.
 
@@ -88,7 +97,7 @@ def sparse_codes(
     """
     n = len(X)
     block = block_size(n) if block is None else block
-    system = prepare_system(X, objective)
+    system = prepare_system(X, objective, penalty)
     return join_codes(
         block_codes(
             system, np.arange(first, min(n, first + block)), max_iter=max_iter, tol=tol

@@ -1,6 +1,12 @@
 """scikit-learn estimators: validate, call, store."""
 
+from ekss.estimators._copkss import CoPKSS
 from ekss.estimators._ekss import EKSS
+from ekss.estimators._ensc import EnSC
 from ekss.estimators._kss import KSS
+from ekss.estimators._mkf import MedianKFlats
+from ekss.estimators._ssc import SSC
+from ekss.estimators._sscomp import SSCOMP
+from ekss.estimators._tsc import TSC
 
-__all__ = ["EKSS", "KSS"]
+__all__ = ["EKSS", "KSS", "SSC", "SSCOMP", "TSC", "CoPKSS", "EnSC", "MedianKFlats"]

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 _PROBES = 64
 _ENERGY = 0.95
+# Noise makes the count grow without bound, and with it the cost of every member.
+_LARGEST_DIM = 20
 
 
 def estimate_dim(
@@ -18,8 +20,8 @@ def estimate_dim(
 
     For up to 64 random points, take the n_samples / (4 n_clusters) points (at least
     10) of largest absolute inner product and count the principal directions that hold
-    95 % of their energy; the median count is the estimate, at most half the number of
-    features and a third of the mean cluster size.
+    95 % of their energy; the median count is the estimate, at most 20, half the number
+    of features and a third of the mean cluster size.
     """
     n, n_features = X.shape
     size = min(n, max(10, n // (4 * n_clusters)))
@@ -27,7 +29,7 @@ def estimate_dim(
     similarity = np.abs(X[probes] @ X.T)
     near = np.argpartition(-similarity, size - 1, axis=1)[:, :size]
     counts = [_directions_for(X[rows], _ENERGY) for rows in near]
-    most = max(1, min(n_features // 2, n // (3 * n_clusters)))
+    most = max(1, min(_LARGEST_DIM, n_features // 2, n // (3 * n_clusters)))
     return int(np.clip(int(np.median(counts)), 1, most))
 
 

@@ -73,7 +73,7 @@ class CoPKSS(RestartedClusterer):
 
     Notes
     -----
-    An iteration costs about three times one of KSS with exact PCA:
+    An iteration costs at most about twice one of KSS with exact PCA:
     O(n_samples n_features min(N_k, n_features)) time for clusters of N_k points. The
     labels need not settle; a start then ends after ``max_iter`` iterations.
 

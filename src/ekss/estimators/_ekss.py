@@ -53,7 +53,7 @@ class EKSS(SubspaceClusterer):
         own. None is ``n_clusters``.
     n_base : int, default=200
         Number of members B.
-    max_iter : int, default=3
+    max_iter : int, default=5
         Iterations T of K-subspaces in a member; 0 is EKSS-0, which has the recovery
         guarantees of the paper.
     top_q : "auto" or int, default="auto"
@@ -137,7 +137,7 @@ class EKSS(SubspaceClusterer):
         *,
         n_candidates: int | tuple[int, int] | None = None,
         n_base: int = 200,
-        max_iter: int = 3,
+        max_iter: int = 5,
         top_q: str | int = "auto",
         weighting: str = "cost",
         divide_by_size: bool = False,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from ekss.core.admm import prepare_system
+from ekss.core.admm import DEFAULT_PENALTY, prepare_system
 from ekss.core.ssc import (
     Codes,
     affinity_of,
@@ -63,6 +63,9 @@ class SSC(AffinityClusterer):
         Largest number of iterations.
     tol : float, default=2e-4
         A point is done when all its residuals are at most ``tol``.
+    penalty : float, default=10.0
+        Penalty of the iteration. It sets the speed, not the coefficients of points
+        that converge; stopped early, a large one leaves many small coefficients.
     normalize : bool, default=True
         Scale points to unit length first.
     memory_limit : int or None, default=None
@@ -135,6 +138,7 @@ class SSC(AffinityClusterer):
         keep: float = 1.0,
         max_iter: int = 1000,
         tol: float = 2e-4,
+        penalty: float = DEFAULT_PENALTY,
         normalize: bool = True,
         memory_limit: int | None = None,
         n_jobs: int | None = None,
@@ -148,6 +152,7 @@ class SSC(AffinityClusterer):
         self.keep = keep
         self.max_iter = max_iter
         self.tol = tol
+        self.penalty = penalty
         self.normalize = normalize
         self.memory_limit = memory_limit
         self.n_jobs = n_jobs
@@ -155,12 +160,12 @@ class SSC(AffinityClusterer):
         self.verbose = verbose
 
     def _check_parameters(self, points: NDArray[np.floating]) -> None:
-        for name in ("alpha", "alpha_outliers"):
+        for name in ("alpha", "alpha_outliers", "penalty"):
             value = getattr(self, name)
-            if value is not None and check_real(name, value, 0.0) == 0:
-                raise ValueError(
-                    f"{name}={value} gives no coefficients; choose above 1"
-                )
+            if value is None and name != "penalty":
+                continue
+            if check_real(name, value, 0.0) == 0:
+                raise ValueError(f"{name}={value} is not positive; choose above 0")
         check_bool("affine", self.affine)
         check_int("max_iter", self.max_iter, 1)
         check_real("tol", self.tol, 0.0)
@@ -190,7 +195,7 @@ class SSC(AffinityClusterer):
         objective = make_objective(
             points, self.alpha, self.alpha_outliers, affine=bool(self.affine)
         )
-        system = prepare_system(points, objective)
+        system = prepare_system(points, objective, self.penalty)
 
         def solve(number: int) -> Codes:
             own = np.arange(number * block, min(n, (number + 1) * block))
