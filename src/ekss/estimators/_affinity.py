@@ -16,7 +16,7 @@ from ekss.core.tsc import nearest_by_angle
 from ekss.estimators._base import LARGEST_SEED, unit_rows, validated
 from ekss.estimators._checks import check_bool, check_int
 from ekss.estimators._parallel import progress
-from ekss.graph.neighbours import Neighbours, directed_graph
+from ekss.graph.neighbours import Neighbours, graph_of_rows
 from ekss.graph.spectral import spectral_labels
 
 _BRIDGES = 3
@@ -85,8 +85,5 @@ def _bridge(
     points: NDArray[np.floating], rows: NDArray[np.int64], group: NDArray[np.int64]
 ) -> sparse.csr_array:
     """Connect stray rows to the points of smallest angle outside their component."""
-    n = len(points)
     index, value = nearest_by_angle(points, _BRIDGES, rows=rows, group=group)
-    full = Neighbours(np.full((n, _BRIDGES), -1, np.int32), np.zeros((n, _BRIDGES)))
-    full.index[rows], full.value[rows] = index, value
-    return directed_graph(full)
+    return graph_of_rows(Neighbours(index, value), rows, len(points))

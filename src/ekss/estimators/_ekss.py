@@ -30,6 +30,9 @@ from ekss.graph.coassociation import (
 from ekss.graph.neighbours import symmetric_graph
 from ekss.graph.spectral import spectral_labels
 
+# Connections a stray point gets: its few strongest votes say where it belongs.
+_BRIDGES = 10
+
 
 class EKSS(SubspaceClusterer):
     r"""Ensemble K-subspaces: cluster points by the subspaces they lie near.
@@ -248,7 +251,7 @@ class EKSS(SubspaceClusterer):
                 self.affinity_,
                 self.n_clusters,
                 n_eigenvectors=self.n_eigenvectors,
-                bridge=partial(votes_outside, votes, q=self.top_q_),
+                bridge=partial(votes_outside, votes, q=min(self.top_q_, _BRIDGES)),
                 random_state=seed,
             )
         self.embedding_ = result.embedding

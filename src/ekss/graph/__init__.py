@@ -8,7 +8,12 @@ from ekss.graph.coassociation import (
     prepare_votes,
     votes_outside,
 )
-from ekss.graph.neighbours import Neighbours, directed_graph, symmetric_graph
+from ekss.graph.neighbours import (
+    Neighbours,
+    directed_graph,
+    graph_of_rows,
+    symmetric_graph,
+)
 from ekss.graph.spectral import (
     SpectralEmbedding,
     SpectralResult,
@@ -24,6 +29,7 @@ __all__ = [
     "coassociation_dense",
     "coassociation_topq",
     "directed_graph",
+    "graph_of_rows",
     "nearest_by_votes",
     "prepare_votes",
     "spectral_embedding",

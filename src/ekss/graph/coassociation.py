@@ -12,7 +12,7 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from ekss.graph.neighbours import Neighbours, directed_graph, symmetric_graph
+from ekss.graph.neighbours import Neighbours, graph_of_rows, symmetric_graph
 
 # What the kernels of _votes.py expect: members in blocks of eight, and integer votes
 # of which two blocks still sum in 16 bits.
@@ -176,16 +176,13 @@ def votes_outside(
     """
     from ekss.graph import _votes  # loads numba on first use
 
-    n = votes.n_samples
     rows = np.asarray(rows, np.int64)
     keys, index = _empty_heaps(len(rows), q)
     _votes.scan_outside(
         votes.labels, votes.table, rows, np.asarray(group, np.int64), keys, index
     )
     found = _sorted_neighbours(keys, index, votes.unit)
-    full = Neighbours(np.full((n, q), -1, np.int32), np.zeros((n, q)))
-    full.index[rows], full.value[rows] = found.index, found.value
-    return directed_graph(full)
+    return graph_of_rows(found, rows, votes.n_samples)
 
 
 def coassociation_topq(

@@ -45,6 +45,26 @@ def directed_graph(neighbours: Neighbours, q: int | None = None) -> sparse.csr_a
     return graph
 
 
+def graph_of_rows(
+    neighbours: Neighbours, rows: NDArray[np.int64], n_samples: int
+) -> sparse.csr_array:
+    """Return the directed graph in which only the given rows have neighbours.
+
+    Parameters
+    ----------
+    neighbours : Neighbours
+        Lists of the given rows, in their order.
+    rows : ndarray of int
+        Which points the lists belong to.
+    n_samples : int
+        Number of all points.
+    """
+    q = neighbours.index.shape[1]
+    full = Neighbours(np.full((n_samples, q), -1, np.int32), np.zeros((n_samples, q)))
+    full.index[rows], full.value[rows] = neighbours.index, neighbours.value
+    return directed_graph(full)
+
+
 def symmetric_graph(neighbours: Neighbours, q: int | None = None) -> sparse.csr_array:
     """Average row and column thresholding: (Z + Z^T) / 2 (the paper's Alg. 2).
 
