@@ -137,6 +137,24 @@ def fit_flats(
     return Flats(bases, offsets)
 
 
+def fit_clusters(
+    X: NDArray[np.floating],
+    labels: NDArray[np.integer],
+    n_clusters: int,
+    dim: int,
+    *,
+    affine: bool,
+    seed: int,
+) -> Flats:
+    """Fit one subspace per cluster; random directions fill what small ones leave free.
+
+    Like :func:`fit_flats` where no earlier subspaces are at hand.
+    """
+    rng = np.random.default_rng(seed)
+    spare = random_bases(n_clusters, X.shape[1], dim, rng, X.dtype)
+    return fit_flats(X, labels, n_clusters, dim, affine=affine, spare=spare)
+
+
 def group_rows(labels: NDArray[np.integer], n_groups: int) -> list[NDArray[np.integer]]:
     """Return the row indices of each label 0..n_groups-1, ascending."""
     # NumPy sorts small integers by radix, many times faster than wide ones.

@@ -8,8 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ekss.core.elastic_net import solve_elastic_net
-
 _START = 32  # neighbours in the first active set, and least number added in a round
 _BLOCK_ENTRIES = 2**22  # inner products held at once
 _LARGEST_BLOCK = 256
@@ -222,6 +220,8 @@ def _solve_on_active(
     X: NDArray[np.floating], code: _Code, problem: _Problem
 ) -> tuple[_Code, NDArray[np.float64]]:
     """Solve on the active set, starting from the code; return code and residual."""
+    from ekss.core.elastic_net import solve_elastic_net  # loads numba on first use
+
     atoms = X[code.active].astype(np.float64)
     coef = code.coef.copy()
     solved = solve_elastic_net(

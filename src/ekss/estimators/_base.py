@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -14,10 +15,18 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ekss.core.bases import Flats, fit_flats, random_bases, squared_residuals
+from ekss.core.bases import Flats, squared_residuals
 from ekss.estimators._checks import check_bool, check_choice, check_int
 
 LARGEST_SEED = np.iinfo(np.int32).max
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Points ready for clustering, and what was subtracted from them."""
+
+    points: NDArray[np.floating]
+    centre: NDArray[np.floating]
 
 
 class SubspaceClusterer(
@@ -26,7 +35,7 @@ class SubspaceClusterer(
     """Validation, scaling, and predict / transform / score by fitted subspaces.
 
     Subclasses have the parameters ``n_clusters``, ``affine`` and ``normalize``, and
-    their ``fit`` ends with :meth:`_store_subspaces`.
+    their ``fit`` ends with :meth:`_store_model`.
     """
 
     n_clusters: int
@@ -92,7 +101,7 @@ class SubspaceClusterer(
             offsets = offsets.astype(points.dtype, copy=False)
         return squared_residuals(points, Flats(bases, offsets))
 
-    def _prepare(self, X: ArrayLike) -> NDArray[np.floating]:
+    def _prepare(self, X: ArrayLike) -> Prepared:
         """Validate, scale and, for affine subspaces, centre the points of ``fit``.
 
         Affine clustering does not depend on the origin, and far from it float32 would
@@ -103,39 +112,29 @@ class SubspaceClusterer(
         check_bool("affine", self.affine)
         check_choice("normalize", self.normalize, (True, False, "auto"))
         points = self._scaled(points)
-        self._centre = np.zeros(points.shape[1], points.dtype)
+        centre = np.zeros(points.shape[1], points.dtype)
         if self.affine:
-            self._centre = points.mean(axis=0, dtype=np.float64).astype(points.dtype)
-            points = points - self._centre
-        return np.ascontiguousarray(points)
+            centre = points.mean(axis=0, dtype=np.float64).astype(points.dtype)
+            points = points - centre
+        return Prepared(np.ascontiguousarray(points), centre)
 
     def _scaled(self, points: NDArray[np.floating]) -> NDArray[np.floating]:
         if self.normalize is False or (self.normalize == "auto" and self.affine):
             return points
         return unit_rows(points)
 
-    def _store_subspaces(
+    def _store_model(
         self,
-        points: NDArray[np.floating],
+        flats: Flats,
         labels: NDArray[np.integer],
-        n_clusters: int,
-        dim: int,
-        seed: int,
+        centre: NDArray[np.floating],
     ) -> Self:
-        """Fit one subspace per cluster to the prepared points by exact PCA."""
-        rng = np.random.default_rng(seed)
-        spare = random_bases(n_clusters, points.shape[1], dim, rng, points.dtype)
-        flats = fit_flats(
-            points, labels, n_clusters, dim, affine=bool(self.affine), spare=spare
-        )
+        """Keep labels and subspaces, moved back from the centre to the origin."""
         self.bases_ = flats.bases
-        self.offsets_ = None
-        if flats.offsets is not None:
-            self.offsets_ = flats.offsets + self._centre
-        self.labels_ = labels
-        self.n_clusters_ = n_clusters
-        self.subspace_dim_ = dim
-        del self._centre
+        self.offsets_ = None if flats.offsets is None else flats.offsets + centre
+        self.labels_ = labels.astype(np.int64)
+        self.n_clusters_ = len(flats.bases)
+        self.subspace_dim_ = flats.bases.shape[2]
         return self
 
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
+from ekss.core.bases import fit_clusters
 from ekss.core.ensemble import MemberOptions, run_member
 from ekss.core.updates import UPDATES
 from ekss.estimators._auto import default_top_q, estimate_dim
@@ -182,7 +183,8 @@ class EKSS(SubspaceClusterer):
         -------
         self : EKSS
         """
-        points = self._prepare(X)
+        prepared = self._prepare(X)
+        points = prepared.points
         seed = int(check_random_state(self.random_state).randint(LARGEST_SEED))
         options = self._member_options(points, seed)
         self.top_q_ = self._resolve_top_q(len(points))
@@ -201,7 +203,15 @@ class EKSS(SubspaceClusterer):
             self.n_iter_ = max(member.n_iter for member in members)
             labels = self._cut_votes(seed)
             dim = round(sum(options.subspace_dim) / 2)
-            return self._store_subspaces(points, labels, self.n_clusters, dim, seed)
+            flats = fit_clusters(
+                points,
+                labels,
+                self.n_clusters,
+                dim,
+                affine=bool(self.affine),
+                seed=seed,
+            )
+        return self._store_model(flats, labels, prepared.centre)
 
     def _member_options(self, points: NDArray[np.floating], seed: int) -> MemberOptions:
         n_samples, n_features = points.shape

@@ -64,7 +64,8 @@ class RestartedClusterer(SubspaceClusterer):
         -------
         self : object
         """
-        points = self._prepare(X)
+        prepared = self._prepare(X)
+        points = prepared.points
         seed = int(check_random_state(self.random_state).randint(LARGEST_SEED))
         self._check_parameters()
         dim = self._resolve_dim(points, seed)
@@ -80,7 +81,8 @@ class RestartedClusterer(SubspaceClusterer):
             self.cost_history_ = best.costs
             self.cost_ = float(best.costs[-1])
             self.n_iter_ = len(best.costs) - 1
-            return self._store_run(points, best, dim, seed)
+            # A refit by PCA would undo the robustness of some subspaces.
+            return self._store_model(best.flats, best.labels, prepared.centre)
 
     @abstractmethod
     def _run(
@@ -94,20 +96,6 @@ class RestartedClusterer(SubspaceClusterer):
         """Run start number ``number``, a function of the seed and the number alone."""
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
         return self._run(points, dim, rng)
-
-    def _store_run(
-        self, points: NDArray[np.floating], best: Run, dim: int, seed: int
-    ) -> Self:
-        """Keep the subspaces of the run: a refit by PCA would undo their robustness."""
-        self.bases_ = best.flats.bases
-        self.offsets_ = None
-        if best.flats.offsets is not None:
-            self.offsets_ = best.flats.offsets + self._centre
-        self.labels_ = best.labels.astype(np.int64)
-        self.n_clusters_ = int(self.n_clusters)
-        self.subspace_dim_ = dim
-        del self._centre
-        return self
 
     def _check_parameters(self) -> None:
         check_int("n_init", self.n_init, 1)
