@@ -23,6 +23,7 @@ from threadpoolctl import threadpool_limits
 from ekss import EKSS, SSCOMP, TSC, EnSC
 from ekss.core.bases import random_bases
 from ekss.core.ensemble import MemberOptions, run_member
+from ekss.core.ksubspaces import squared_norms
 from ekss.datasets import make_union_of_subspaces
 from ekss.graph import nearest_by_votes, prepare_votes
 
@@ -61,7 +62,10 @@ def member_seconds(n: int, n_base: int = 3) -> float:
     X = union(n, 500)
     options = MemberOptions((10, 10), (13, 13), 10, "power")
     run_member(X[:500], 0, 0, options)  # compile
-    return seconds(lambda: [run_member(X, 0, b, options) for b in range(n_base)], 3)
+    norms = squared_norms(X)
+    return seconds(
+        lambda: [run_member(X, 0, b, options, norms) for b in range(n_base)], 3
+    )
 
 
 def members() -> Row:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ekss.core.bases import Flats, random_bases
-from ekss.core.ksubspaces import k_subspaces
+from ekss.core.ksubspaces import k_subspaces, squared_norms
 from ekss.core.updates import UPDATES, assigned_gains
 
 
@@ -58,7 +58,11 @@ class Member:
 
 
 def run_member(
-    X: NDArray[np.floating], seed: int, member: int, options: MemberOptions
+    X: NDArray[np.floating],
+    seed: int,
+    member: int,
+    options: MemberOptions,
+    norms: NDArray[np.floating] | None = None,
 ) -> Member:
     """Run member number ``member``: a pure function of the data, seed and number.
 
@@ -74,19 +78,23 @@ def run_member(
     member : int
         Number of this member; no other member has an influence on it.
     options : MemberOptions
+    norms : ndarray of shape (n_samples,), default=None
+        Squared norms of the points, the same for all members; computed if None.
 
     Returns
     -------
     member : Member
     """
+    if norms is None:
+        norms = squared_norms(X)
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(member,)))
     n_candidates = int(rng.integers(*options.n_candidates, endpoint=True))
     dim = int(rng.integers(*options.subspace_dim, endpoint=True))
     start = random_start(X, n_candidates, dim, options.affine, rng)
     update = UPDATES[options.base]
-    run = k_subspaces(X, start, update, max_iter=options.max_iter)
+    run = k_subspaces(X, start, update, max_iter=options.max_iter, norms=norms)
     refitted = update(X, run.labels, run.assignment.own, run.flats)
-    total = float(np.einsum("ij,ij->", X, X, dtype=np.float64))
+    total = float(norms.sum(dtype=np.float64))
     gains = assigned_gains(X, run.labels, refitted)
     weight = min(max(gains / total, 0.0), 1.0) if total > 0 else 1.0
     dtype = np.min_scalar_type(n_candidates - 1)

@@ -63,6 +63,7 @@ def k_subspaces(
     *,
     max_iter: int,
     tol: float = 0.0,
+    norms: NDArray[np.floating] | None = None,
 ) -> KSubspacesRun:
     r"""Alternate between assigning points to subspaces and fitting subspaces.
 
@@ -82,12 +83,16 @@ def k_subspaces(
     tol : float, default=0.0
         Stop when the labels stay the same and the cost falls by at most ``tol`` times
         the squared norm of X.
+    norms : ndarray of shape (n_samples,), default=None
+        Squared norms of the points, for callers that run many times on the same X;
+        computed if None.
 
     Returns
     -------
     run : KSubspacesRun
     """
-    norms = np.einsum("ij,ij->i", X, X)
+    if norms is None:
+        norms = squared_norms(X)
     total = float(norms.sum(dtype=np.float64))
     flats, current = start, assign(X, start)
     costs = [cost_of(current, total)]
@@ -130,6 +135,11 @@ def assign(X: NDArray[np.floating], flats: Flats) -> Assignment:
         products = np.matmul(X[rows], stacked, out=buffer[: rows.stop - first])
         best_projection(products, dim, penalty, labels[rows], gains[rows], own[rows])
     return Assignment(labels, gains, own)
+
+
+def squared_norms(X: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Return the squared norm of every point."""
+    return np.einsum("ij,ij->i", X, X)
 
 
 def cost_of(assignment: Assignment, total: float) -> float:

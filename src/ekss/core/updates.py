@@ -42,18 +42,20 @@ def update_power(
     and never lowers the energy that a subspace captures, so the cost of K-subspaces
     still never rises. An empty cluster keeps its subspace.
     """
-    sizes = np.bincount(labels, minlength=len(flats.bases))
-    moments = np.zeros_like(flats.bases)
-    sums = np.zeros((len(flats.bases), X.shape[1]), X.dtype)
-    for k, rows, points in cluster_blocks(X, labels, len(flats.bases)):
-        moments[k] += points.T @ own[rows]
+    n_subspaces, n_features, dim = flats.bases.shape
+    sizes = np.bincount(labels, minlength=n_subspaces)
+    by_direction = np.zeros((n_subspaces, dim, n_features), X.dtype)
+    sums = np.zeros((n_subspaces, n_features), X.dtype)
+    for k, rows, points in cluster_blocks(X, labels, n_subspaces):
+        by_direction[k] += own[rows].T @ points
         if flats.offsets is not None:
             sums[k] += points.sum(axis=0)
+    moments = by_direction.transpose(0, 2, 1)
     if flats.offsets is None:
         return Flats(_orthonormal(moments, flats.bases))
     means = sums / np.maximum(sizes, 1)[:, None].astype(X.dtype)
     along = np.einsum("kd,kdj->kj", sums, flats.bases)
-    moments -= means[:, :, None] * along[:, None, :]
+    moments = moments - means[:, :, None] * along[:, None, :]
     bases = _orthonormal(moments, flats.bases)
     inside = np.einsum("kdj,kd->kj", bases, means)
     offsets = means - np.einsum("kdj,kj->kd", bases, inside)

@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from ekss.core.bases import fit_clusters
 from ekss.core.ensemble import MemberOptions, run_member
+from ekss.core.ksubspaces import squared_norms
 from ekss.core.updates import UPDATES
 from ekss.estimators._auto import default_top_q, estimate_dim
 from ekss.estimators._base import LARGEST_SEED, SubspaceClusterer
@@ -188,10 +189,13 @@ class EKSS(SubspaceClusterer):
         seed = int(check_random_state(self.random_state).randint(LARGEST_SEED))
         options = self._member_options(points, seed)
         self.top_q_ = self._resolve_top_q(len(points))
+        run = partial(
+            run_member, points, seed, options=options, norms=squared_norms(points)
+        )
         with threadpool_limits(1):
             members = list(
                 map_numbers(
-                    partial(run_member, points, seed, options=options),
+                    run,
                     self.n_base,
                     n_jobs=self.n_jobs,
                     description="members",
