@@ -50,10 +50,13 @@ def test_ranges_draw_their_own_candidates_per_member(points):
     assert counts == {2, 3, 4, 5, 6}
 
 
-def test_range_of_one_equals_a_fixed_number(points):
-    fixed = run_member(points, 0, 2, options())
-    ranged = run_member(points, 0, 2, options(n_candidates=(4, 4)))
-    np.testing.assert_array_equal(fixed.labels, ranged.labels)
+def test_ranges_draw_their_own_dimension_per_member(points):
+    # the captured energy of random subspaces, refitted once, grows with the dimension
+    chosen = options(subspace_dim=(1, 5), n_candidates=(1, 1), max_iter=3, base="pca")
+    weights = {round(run_member(points, 0, b, chosen).weight, 6) for b in range(40)}
+    energy = np.linalg.svd(points, compute_uv=False) ** 2
+    expected = np.cumsum(energy)[:5] / energy.sum()
+    np.testing.assert_allclose(sorted(weights), expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("affine", [False, True])

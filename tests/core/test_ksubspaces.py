@@ -129,3 +129,29 @@ def test_affine_run_does_not_depend_on_the_origin():
     there = k_subspaces(X + shift, moved, UPDATES["pca"], max_iter=8)
     np.testing.assert_array_equal(here.labels, there.labels)
     np.testing.assert_allclose(here.costs, there.costs, rtol=1e-8)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_empty_cluster_is_started_anew_where_points_fit_worst(name):
+    # both given subspaces miss the second plane; the duplicate one gets no point
+    rng = np.random.default_rng(6)
+    X = np.zeros((100, 6))
+    X[:50, :2], X[50:, 2:4] = rng.standard_normal((2, 50, 2))
+    basis = np.eye(6)[:, :2] + 0.05 * rng.standard_normal((6, 2))
+    same = np.linalg.qr(basis)[0]
+    start = Flats(np.stack([same, same]))
+    assert (assign(X, start).labels == 0).all()
+    run = k_subspaces(X, start, UPDATES[name], max_iter=50)
+    assert clustering_error(np.repeat([0, 1], 50), run.labels) == 0
+    assert run.costs[-1] < 1e-9
+
+
+def test_tolerance_ends_a_run_whose_labels_are_settled_but_whose_cost_still_falls():
+    rng = np.random.default_rng(7)
+    X = rng.standard_normal((200, 12)) * np.linspace(2, 1, 12)
+    start = Flats(random_bases(1, 12, 3, rng))  # one subspace: labels never change
+    iterations = [
+        len(k_subspaces(X, start, UPDATES["power"], max_iter=500, tol=tol).costs)
+        for tol in (1e-2, 1e-4, 1e-8)
+    ]
+    assert iterations[0] < iterations[1] < iterations[2] < 500

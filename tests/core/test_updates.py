@@ -88,6 +88,8 @@ def test_update_of_degenerate_clusters_is_finite_and_orthonormal(name, affine):
     gram = updated.bases.transpose(0, 2, 1) @ updated.bases
     np.testing.assert_allclose(gram, np.broadcast_to(np.eye(3), gram.shape), atol=1e-10)
     np.testing.assert_array_equal(updated.bases[0], start.bases[0])
+    if affine:
+        np.testing.assert_allclose(updated.offsets[0], start.offsets[0], atol=1e-12)
     assert cluster_cost(X, labels, updated) < 1e-20
 
 
@@ -107,7 +109,7 @@ def test_cluster_blocks_visit_every_row_once_in_blocks():
     for k, rows, points in cluster_blocks(X, labels, 3):
         np.testing.assert_array_equal(points, X[rows])
         assert (labels[rows] == k).all()
-        assert len(rows) <= 256
+        assert len(rows) <= 128
         seen[rows] += 1
     assert (seen == 1).all()
 

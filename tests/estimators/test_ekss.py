@@ -1,4 +1,5 @@
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import joblib
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from threadpoolctl import threadpool_info
 
 from ekss import EKSS
 from ekss.core.ensemble import MemberOptions, run_member
@@ -247,6 +249,76 @@ def test_pipeline_clone_pickle_and_pandas_work(union):
     assert clustering_error(union.target, piped) == 0
 
 
+def test_extra_eigenvectors_are_used(union):
+    model = EKSS(3, 4, n_base=30, n_eigenvectors=5, random_state=0).fit(union.data)
+    assert model.embedding_.shape == (180, 5)
+
+
+def test_automatic_top_q_is_a_sixth_of_a_cluster_between_3_and_10(union):
+    for n, q in ((180, 10), (90, 5), (30, 3)):
+        assert EKSS(3, 4, n_base=5, random_state=0).fit(union.data[:n]).top_q_ == q
+    large = np.random.default_rng(0).standard_normal((600, 5))
+    assert EKSS(3, 2, n_base=5, random_state=0).fit(large).top_q_ == 10
+
+
+def test_automatic_dimension_of_lines_in_the_plane_is_one():
+    rng = np.random.default_rng(0)
+    y = np.repeat(range(3), 60)
+    directions = np.array([[1, 0], [0.5, 0.87], [-0.5, 0.87]])
+    X = rng.standard_normal((180, 1)) * directions[y]
+    X += 0.005 * rng.standard_normal((180, 2))
+    model = EKSS(3, n_base=50, random_state=0).fit(X)
+    assert model.subspace_dim_ == 1
+    assert clustering_error(y, model.predict(X)) < 0.05
+
+
+def test_automatic_dimension_of_affine_subspaces_ignores_where_they_lie():
+    rng = np.random.default_rng(0)
+    y = np.repeat(range(4), 80)
+    bases = np.linalg.qr(rng.standard_normal((4, 20, 4)))[0]
+    X = np.einsum("ndj,nj->nd", bases[y], rng.standard_normal((320, 4)))
+    X += np.where(y % 2, 5.0, -5.0)[:, None]
+    model = EKSS(4, affine=True, random_state=0, n_jobs=2).fit(X)
+    assert 3 <= model.subspace_dim_ <= 6
+    assert clustering_error(y, model.labels_) < 0.02
+
+
+def test_robust_members_recover_subspaces_too(union):
+    model = EKSS(3, 4, base="cop", n_base=60, random_state=0, n_jobs=2)
+    assert clustering_error(union.target, model.fit_predict(union.data)) == 0
+
+
+@pytest.mark.parametrize("scale", [1e-160, 1e160])
+def test_unnormalised_points_of_extreme_scale_are_clustered(union, scale):
+    model = EKSS(3, 4, normalize=False, n_base=50, random_state=0)
+    assert clustering_error(union.target, model.fit_predict(scale * union.data)) == 0
+
+
+@pytest.mark.parametrize("value", [np.True_, np.False_])
+def test_numpy_booleans_mean_what_they_say(union, value):
+    X = union.data * np.linspace(1, 9, 180)[:, None]
+    ours = EKSS(3, 2, normalize=value, n_base=10, random_state=0).fit(X)
+    plain = EKSS(3, 2, normalize=bool(value), n_base=10, random_state=0).fit(X)
+    np.testing.assert_array_equal(ours.base_weights_, plain.base_weights_)
+    assert EKSS(3, 2, affine=value, n_base=5, verbose=np.False_).fit(X).labels_.size
+
+
+def test_fits_in_two_threads_leave_blas_as_it_was(union):
+    before = [pool["num_threads"] for pool in threadpool_info()]
+    with ThreadPoolExecutor(2) as pool:
+        short = pool.submit(EKSS(3, 4, n_base=5, random_state=0).fit, union.data)
+        long = pool.submit(EKSS(3, 4, n_base=80, random_state=0).fit, union.data)
+        short.result(), long.result()
+    assert [pool["num_threads"] for pool in threadpool_info()] == before
+
+
+def test_backends_without_streaming_work_too(union):
+    here = EKSS(3, 4, n_base=8, random_state=5).fit(union.data)
+    with joblib.parallel_config(backend="multiprocessing", n_jobs=2):
+        there = EKSS(3, 4, n_base=8, random_state=5).fit(union.data)
+    assert here.labels_.tobytes() == there.labels_.tobytes()
+
+
 def test_verbose_shows_a_bar_for_each_stage(union, capsys):
     EKSS(3, 4, n_base=10, random_state=0, verbose=1).fit(union.data)
     shown = capsys.readouterr()
@@ -289,7 +361,10 @@ GOOD = np.random.default_rng(0).standard_normal((20, 5))
         (GOOD, {"weighting": "size"}, "weighting='size' is not known"),
         (GOOD, {"normalize": "l2"}, "normalize='l2' is not known"),
         (GOOD, {"affine": "yes"}, "affine='yes'; pass True or False"),
-        (GOOD, {"n_eigenvectors": 1}, "n_eigenvectors=1"),
+        (GOOD, {"n_eigenvectors": 1}, "n_eigenvectors=1 is below 2"),
+        (GOOD, {"subspace_dim": None}, "pass an integer of at least 1 or a pair"),
+        (GOOD, {"n_jobs": "all"}, "n_jobs='all' is str"),
+        (GOOD, {"n_jobs": 0}, "n_jobs=0 runs nothing"),
     ],
 )
 def test_bad_input_is_refused_in_words(X, params, words):

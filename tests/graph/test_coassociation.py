@@ -177,6 +177,21 @@ def test_division_by_size_makes_rows_sum_to_one():
     np.testing.assert_allclose(A.sum(axis=1) + own, 1, atol=2e-3)
 
 
+def test_votes_of_tiny_clusters_are_bounded():
+    # mean size 50, so the cluster of two counts as 50 / 16 points
+    labels = np.r_[np.zeros(98, int), 1, 1][:, None]
+    A = coassociation_topq(labels, None, 99, divide_by_size=True).toarray()
+    assert A[98, 99] == pytest.approx(16 / 50)
+    assert A[0, 1] == pytest.approx(1 / 98, rel=0.01)
+
+
+def test_unused_labels_change_no_vote():
+    labels = random_labels(80, 12)
+    A = coassociation_topq(labels, None, 5, divide_by_size=True)
+    B = coassociation_topq(2 * labels, None, 5, divide_by_size=True)
+    assert (A != B).nnz == 0
+
+
 def test_votes_outside_finds_the_best_points_of_other_groups():
     labels = random_labels(200, 40, K=3)
     group = np.random.default_rng(5).integers(0, 4, 200)

@@ -17,18 +17,28 @@ app = typer.Typer(
 )
 
 
+def show_version(wanted: bool) -> None:
+    """Print the installed version and stop."""
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"ekss {version('ekss')}")
+        raise typer.Exit
+
+
 @app.callback()
 def options(
     version: Annotated[
-        bool, typer.Option("--version", help="Show the version and exit.")
+        bool,
+        typer.Option(
+            "--version",
+            help="Show the version and exit.",
+            callback=show_version,
+            is_eager=True,
+        ),
     ] = False,
 ) -> None:
     """Subspace clustering with ensembles of K-subspaces."""
-    if version:
-        from importlib.metadata import version as installed
-
-        typer.echo(f"ekss {installed('ekss')}")
-        raise typer.Exit
 
 
 @app.command()

@@ -56,7 +56,7 @@ def run_demo(output: Path, seed: int, jobs: int) -> None:
     console.print("[bold]Votes of 1, 5 and 50 members[/] on 4 subspaces of dimension 3")
     votes = output / "votes.png"
     _pictures.save_votes(votes_of_members(seed, jobs), votes)
-    console.print(f"Pictures: {digits} and {votes}")
+    console.print(f"Pictures: {digits} and {votes}", markup=False, soft_wrap=True)
 
 
 def cluster_digits(seed: int, jobs: int) -> DigitsResult:

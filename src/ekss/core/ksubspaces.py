@@ -42,7 +42,8 @@ class KSubspacesRun:
     flats : Flats
         The subspaces to which the labels assign.
     costs : ndarray of shape (n_iter + 1,)
-        Sum of squared residuals after each assignment; it never rises.
+        Sum of squared residuals after each assignment; it never rises with the updates
+        "pca" and "power".
     converged : bool
         Whether the last iteration changed neither labels nor cost.
     assignment : Assignment

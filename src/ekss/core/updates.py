@@ -15,7 +15,7 @@ Update = Callable[
 ]
 
 # Rows gathered at once: small enough to stay in cache until the product has used them.
-_GATHERED_ROWS = 256
+_GATHERED_ROWS = 128
 
 
 def update_pca(
@@ -27,7 +27,8 @@ def update_pca(
     """Exact PCA of each cluster; directions the points leave free stay as they were."""
     n_subspaces, _, dim = flats.bases.shape
     affine = flats.offsets is not None
-    return fit_flats(X, labels, n_subspaces, dim, affine=affine, spare=flats.bases)
+    fitted = fit_flats(X, labels, n_subspaces, dim, affine=affine, spare=flats.bases)
+    return Flats(fitted.bases, _keep_empty(fitted.offsets, flats.offsets, labels))
 
 
 def update_power(
@@ -59,7 +60,7 @@ def update_power(
     bases = _orthonormal(moments, flats.bases)
     inside = np.einsum("kdj,kd->kj", bases, means)
     offsets = means - np.einsum("kdj,kj->kd", bases, inside)
-    return Flats(bases, np.where(sizes[:, None] > 0, offsets, flats.offsets))
+    return Flats(bases, _keep_empty(offsets, flats.offsets, labels))
 
 
 UPDATES: dict[str, Update] = {
@@ -98,6 +99,18 @@ def cluster_blocks(
             # mode="clip" writes straight into the buffer; the indices are all valid.
             np.take(X, rows, axis=0, out=points, mode="clip")
             yield k, rows, points
+
+
+def _keep_empty(
+    offsets: NDArray[np.floating] | None,
+    previous: NDArray[np.floating] | None,
+    labels: NDArray[np.integer],
+) -> NDArray[np.floating] | None:
+    """Return the offsets, with the previous ones where a cluster has no point."""
+    if offsets is None or previous is None:
+        return None
+    sizes = np.bincount(labels, minlength=len(offsets))
+    return np.where(sizes[:, None] > 0, offsets, previous)
 
 
 def _orthonormal(

@@ -10,12 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
-from threadpoolctl import threadpool_limits
 
 from ekss.core.tsc import nearest_by_angle
 from ekss.estimators._base import LARGEST_SEED, unit_rows, validated
-from ekss.estimators._checks import check_bool, check_int
-from ekss.estimators._parallel import progress
+from ekss.estimators._checks import check_bool, check_int, check_workers
+from ekss.estimators._parallel import one_blas_thread, progress
 from ekss.graph.neighbours import Neighbours, graph_of_rows
 from ekss.graph.spectral import spectral_labels
 
@@ -52,12 +51,12 @@ class AffinityClusterer(ClusterMixin, BaseEstimator):
         """
         points = validated(self, X, reset=True)
         check_int("n_clusters", self.n_clusters, 1, len(points), limit="n_samples")
-        check_int("verbose", self.verbose, 0)
+        check_workers(self.n_jobs, self.verbose)
         if check_bool("normalize", self.normalize):
             points = np.ascontiguousarray(unit_rows(points))
         self._check_parameters(points)
         seed = int(check_random_state(self.random_state).randint(LARGEST_SEED))
-        with threadpool_limits(1):
+        with one_blas_thread():
             self.affinity_ = self._build_affinity(points)
             with progress("spectral cut", None, show=self.verbose > 0):
                 result = spectral_labels(

@@ -6,6 +6,7 @@ from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.metrics.pairwise import euclidean_distances
 
 _PROBES = 64
 _ENERGY = 0.95
@@ -14,21 +15,32 @@ _LARGEST_DIM = 20
 
 
 def estimate_dim(
-    X: NDArray[np.floating], n_clusters: int, rng: np.random.Generator
+    X: NDArray[np.floating],
+    n_clusters: int,
+    rng: np.random.Generator,
+    *,
+    affine: bool = False,
 ) -> int:
     """Estimate the dimension of the subspaces from the neighbourhoods of points.
 
     For up to 64 random points, take the n_samples / (4 n_clusters) points (at least
     10) of largest absolute inner product and count the principal directions that hold
     95 % of their energy; the median count is the estimate, at most 20, half the number
-    of features and a third of the mean cluster size.
+    of features and a third of the mean cluster size. For affine subspaces the nearest
+    points are taken instead, and their mean is subtracted.
     """
     n, n_features = X.shape
     size = min(n, max(10, n // (4 * n_clusters)))
     probes = rng.choice(n, min(_PROBES, n), replace=False)
-    similarity = np.abs(X[probes] @ X.T)
-    near = np.argpartition(-similarity, size - 1, axis=1)[:, :size]
-    counts = [_directions_for(X[rows], _ENERGY) for rows in near]
+    if affine:
+        remoteness = euclidean_distances(X[probes], X)
+    else:
+        remoteness = -np.abs(X[probes] @ X.T)
+    near = np.argpartition(remoteness, size - 1, axis=1)[:, :size]
+    counts = [
+        _directions_for(X[rows] - affine * X[rows].mean(axis=0), _ENERGY)
+        for rows in near
+    ]
     most = max(1, min(_LARGEST_DIM, n_features // 2, n // (3 * n_clusters)))
     return int(np.clip(int(np.median(counts)), 1, most))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -23,10 +24,11 @@ LARGEST_SEED = np.iinfo(np.int32).max
 
 @dataclass(frozen=True)
 class Prepared:
-    """Points ready for clustering, and what was subtracted from them."""
+    """Points ready for clustering: (scaled rows - centre) / scale."""
 
     points: NDArray[np.floating]
     centre: NDArray[np.floating]
+    scale: float
 
 
 class SubspaceClusterer(
@@ -94,7 +96,8 @@ class SubspaceClusterer(
 
     def _residuals(self, X: ArrayLike) -> NDArray[np.floating]:
         check_is_fitted(self)
-        points = self._scaled(validated(self, X, reset=False))
+        points = validated(self, X, reset=False, double=bool(self.affine))
+        points = self._scaled(points)
         bases = self.bases_.astype(points.dtype, copy=False)
         offsets = self.offsets_
         if offsets is not None:
@@ -104,38 +107,42 @@ class SubspaceClusterer(
     def _prepare(self, X: ArrayLike) -> Prepared:
         """Validate, scale and, for affine subspaces, centre the points of ``fit``.
 
-        Affine clustering does not depend on the origin, and far from it float32 would
-        lose digits.
+        Affine clustering does not depend on the origin; it works in float64, because
+        clusters far from each other would cancel the digits of float32.
         """
-        points = validated(self, X, reset=True)
+        affine = check_bool("affine", self.affine)
+        if not isinstance(self.normalize, (bool, np.bool_)):
+            check_choice("normalize", self.normalize, ("auto",))
+        points = validated(self, X, reset=True, double=affine)
         check_int("n_clusters", self.n_clusters, 1, len(points), limit="n_samples")
-        check_bool("affine", self.affine)
-        check_choice("normalize", self.normalize, (True, False, "auto"))
         points = self._scaled(points)
-        centre = np.zeros(points.shape[1], points.dtype)
-        if self.affine:
-            centre = points.mean(axis=0, dtype=np.float64).astype(points.dtype)
-            points = points - centre
-        return Prepared(np.ascontiguousarray(points), centre)
+        centre = points.mean(axis=0) if affine else np.zeros(1, points.dtype)
+        points = points - centre if affine else points
+        # Squares of very large or small entries would over- or underflow.
+        scale = _power_of_two(float(np.abs(points).max()))
+        return Prepared(np.ascontiguousarray(points / scale), centre, scale)
 
     def _scaled(self, points: NDArray[np.floating]) -> NDArray[np.floating]:
-        if self.normalize is False or (self.normalize == "auto" and self.affine):
-            return points
-        return unit_rows(points)
+        wanted = not self.affine if self.normalize == "auto" else self.normalize
+        return unit_rows(points) if wanted else points
 
     def _store_model(
-        self,
-        flats: Flats,
-        labels: NDArray[np.integer],
-        centre: NDArray[np.floating],
+        self, flats: Flats, labels: NDArray[np.integer], prepared: Prepared
     ) -> Self:
-        """Keep labels and subspaces, moved back from the centre to the origin."""
+        """Keep labels and subspaces, in the coordinates of the caller's points."""
         self.bases_ = flats.bases
-        self.offsets_ = None if flats.offsets is None else flats.offsets + centre
+        self.offsets_ = None
+        if flats.offsets is not None:
+            self.offsets_ = flats.offsets * prepared.scale + prepared.centre
         self.labels_ = labels.astype(np.int64)
         self.n_clusters_ = len(flats.bases)
         self.subspace_dim_ = flats.bases.shape[2]
         return self
+
+
+def _power_of_two(largest: float) -> float:
+    """Return the scale that brings the largest entry near 1 and rounds nothing."""
+    return 2.0 ** math.floor(math.log2(largest)) if largest > 0 else 1.0
 
 
 def unit_rows(points: NDArray[np.floating]) -> NDArray[np.floating]:
@@ -147,13 +154,15 @@ def unit_rows(points: NDArray[np.floating]) -> NDArray[np.floating]:
     return points / np.where(norms > 0, norms, 1)
 
 
-def validated(estimator: Any, X: ArrayLike, *, reset: bool) -> NDArray[np.floating]:
-    """Check the data; float32 stays float32, everything else becomes float64."""
+def validated(
+    estimator: Any, X: ArrayLike, *, reset: bool, double: bool = False
+) -> NDArray[np.floating]:
+    """Check the data; float32 stays so unless double is asked for, others get it."""
     return validate_data(
         estimator,
         X,
         reset=reset,
-        dtype=(np.float64, np.float32),
+        dtype=np.float64 if double else (np.float64, np.float32),
         order="C",
         ensure_min_samples=2 if reset else 1,
     )

@@ -5,17 +5,28 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+
 IntRange = tuple[int, int]
 
 
 def check_int(
-    name: str, value: Any, low: int, high: int | None = None, *, limit: str = ""
+    name: str,
+    value: Any,
+    low: int,
+    high: int | None = None,
+    *,
+    limit: str = "",
+    also: str = "",
 ) -> int:
-    """Return value as an int in low..high, or raise with the limit's name."""
+    """Return value as an int in low..high, or raise with the limit's name.
+
+    ``also`` names what else the parameter may be, for the message.
+    """
     if not isinstance(value, Integral) or isinstance(value, bool):
         raise TypeError(
             f"{name}={value!r} is {type(value).__name__}; pass an integer of at least "
-            f"{low}"
+            f"{low}{also}"
         )
     number = int(value)
     if number < low:
@@ -27,7 +38,13 @@ def check_int(
 
 
 def check_int_range(
-    name: str, value: Any, low: int, high: int | None = None, *, limit: str = ""
+    name: str,
+    value: Any,
+    low: int,
+    high: int | None = None,
+    *,
+    limit: str = "",
+    also: str = "",
 ) -> IntRange:
     """Return (smallest, largest) from an int or from a pair of ints."""
     if isinstance(value, (tuple, list)):
@@ -44,7 +61,8 @@ def check_int_range(
                 f"{name}={value!r} runs downwards; pass (smallest, largest)"
             )
         return first, last
-    single = check_int(name, value, low, high, limit=limit)
+    also = f" or a pair (smallest, largest){also}"
+    single = check_int(name, value, low, high, limit=limit, also=also)
     return single, single
 
 
@@ -63,7 +81,7 @@ def check_real(name: str, value: Any, low: float) -> float:
 
 def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
     """Return value if it is one of the choices."""
-    if not any(value is choice or value == choice for choice in choices):
+    if not any(type(value) is type(choice) and value == choice for choice in choices):
         known = ", ".join(repr(choice) for choice in choices)
         raise ValueError(f"{name}={value!r} is not known; choose one of {known}")
     return value
@@ -71,6 +89,14 @@ def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
 
 def check_bool(name: str, value: Any) -> bool:
     """Return value if it is True or False."""
-    if value is not True and value is not False and type(value).__name__ != "bool_":
+    if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name}={value!r}; pass True or False")
     return bool(value)
+
+
+def check_workers(n_jobs: Any, verbose: Any) -> None:
+    """Check the two parameters that every estimator shares."""
+    if n_jobs is not None and (check_int("n_jobs", n_jobs, -(2**31)) == 0):
+        raise ValueError("n_jobs=0 runs nothing; pass None, a count, or -1 for all")
+    if not isinstance(verbose, (bool, np.bool_)):
+        check_int("verbose", verbose, 0)

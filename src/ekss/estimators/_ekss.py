@@ -8,7 +8,6 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
-from threadpoolctl import threadpool_limits
 
 from ekss.core.bases import fit_clusters
 from ekss.core.ensemble import MemberOptions, run_member
@@ -21,8 +20,9 @@ from ekss.estimators._checks import (
     check_choice,
     check_int,
     check_int_range,
+    check_workers,
 )
-from ekss.estimators._parallel import map_numbers, progress
+from ekss.estimators._parallel import map_numbers, one_blas_thread, progress
 from ekss.graph.coassociation import (
     SCAN_CHUNKS,
     nearest_by_votes,
@@ -51,8 +51,9 @@ class EKSS(SubspaceClusterer):
         Number of clusters K.
     subspace_dim : "auto", int or (int, int), default="auto"
         Dimension of the candidate subspaces; with a pair each member draws its own
-        from that range. "auto" estimates a dimension d from the neighbourhoods of
-        points and lets members draw from d/2 to 3d/2.
+        from that range, and the clusters get the middle of it, rounded down. "auto"
+        estimates a dimension d from the neighbourhoods of points, lets members draw
+        from d/2 to 3d/2 and gives the clusters d.
     n_candidates : int, (int, int) or None, default=None
         Number of candidate subspaces of a member; with a pair each member draws its
         own. None is ``n_clusters``.
@@ -68,10 +69,10 @@ class EKSS(SubspaceClusterer):
         (the paper's w(b)), or 1.
     divide_by_size : bool, default=False
         Divide votes by the size of the base cluster they come from.
-    base : {"power", "pca"}, default="power"
+    base : {"power", "pca", "cop"}, default="power"
         Basis update of a member: one warm power step towards the principal components,
-        or exact PCA. Members of both kinds are about equally good; the power step is
-        several times faster.
+        exact PCA, or PCA of the most coherent points (Coherence Pursuit), which
+        resists outliers. The power step is many times faster than the other two.
     affine : bool, default=False
         Whether subspaces may miss the origin.
     normalize : bool or "auto", default="auto"
@@ -192,7 +193,7 @@ class EKSS(SubspaceClusterer):
         run = partial(
             run_member, points, seed, options=options, norms=squared_norms(points)
         )
-        with threadpool_limits(1):
+        with one_blas_thread():
             members = list(
                 map_numbers(
                     run,
@@ -206,25 +207,24 @@ class EKSS(SubspaceClusterer):
             self.base_weights_ = np.array([member.weight for member in members])
             self.n_iter_ = max(member.n_iter for member in members)
             labels = self._cut_votes(seed)
-            dim = round(sum(options.subspace_dim) / 2)
+            dim = sum(options.subspace_dim) // 2
             flats = fit_clusters(
-                points,
-                labels,
-                self.n_clusters,
-                dim,
-                affine=bool(self.affine),
-                seed=seed,
+                points, labels, self.n_clusters, dim, affine=options.affine, seed=seed
             )
-        return self._store_model(flats, labels, prepared.centre)
+        return self._store_model(flats, labels, prepared)
 
     def _member_options(self, points: NDArray[np.floating], seed: int) -> MemberOptions:
         n_samples, n_features = points.shape
         check_int("n_base", self.n_base, 1)
-        check_int("verbose", self.verbose, 0)
+        check_workers(self.n_jobs, self.verbose)
+        if self.n_eigenvectors is not None:
+            check_int("n_eigenvectors", self.n_eigenvectors, self.n_clusters)
+        affine = bool(self.affine)
         dims = self.subspace_dim
         if isinstance(dims, str) and check_choice("subspace_dim", dims, ("auto",)):
-            dim = estimate_dim(points, self.n_clusters, np.random.default_rng(seed))
-            dims = (max(1, dim // 2), min(n_features, dim + (dim + 1) // 2))
+            rng = np.random.default_rng(seed)
+            dim = estimate_dim(points, self.n_clusters, rng, affine=affine)
+            dims = (dim - dim // 2, dim + dim // 2)
         candidates = self.n_candidates
         if candidates is None:
             candidates = self.n_clusters
@@ -233,11 +233,16 @@ class EKSS(SubspaceClusterer):
                 "n_candidates", candidates, 1, n_samples, limit="n_samples"
             ),
             subspace_dim=check_int_range(
-                "subspace_dim", dims, 1, n_features, limit="n_features"
+                "subspace_dim",
+                dims,
+                1,
+                n_features,
+                limit="n_features",
+                also=' or "auto"',
             ),
             max_iter=check_int("max_iter", self.max_iter, 0),
             base=check_choice("base", self.base, tuple(UPDATES)),
-            affine=bool(self.affine),
+            affine=affine,
         )
 
     def _resolve_top_q(self, n_samples: int) -> int:

@@ -89,6 +89,8 @@ class MedianKFlats(RestartedClusterer):
 
     affine = False
 
+    _cost_degree = 1
+
     def __init__(
         self,
         n_clusters: int = 8,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from threading import Lock
 from typing import TypeVar
 
 from joblib import Parallel, delayed, effective_n_jobs
@@ -32,7 +33,7 @@ def map_numbers(
     batches = [
         range(first, min(first + batch, count)) for first in range(0, count, batch)
     ]
-    parallel = Parallel(n_jobs, prefer="threads", return_as="generator")
+    parallel = _streaming_parallel(n_jobs)
     with progress(description, count, show=show) as advance:
         for results in parallel(
             delayed(_run_batch)(function, numbers) for numbers in batches
@@ -41,12 +42,49 @@ def map_numbers(
             yield from results
 
 
+def _streaming_parallel(n_jobs: int | None) -> Parallel:
+    """Return results as they come where the backend can, else all at the end."""
+    try:
+        return Parallel(n_jobs, prefer="threads", return_as="generator")
+    except ValueError:
+        return Parallel(n_jobs, prefer="threads")
+
+
 def _run_batch(
     function: Callable[[int], Result], numbers: Sequence[int]
 ) -> list[Result]:
     """Run a batch in a worker, which may be another process with its own BLAS."""
-    with threadpool_limits(1):
+    with one_blas_thread():
         return [function(number) for number in numbers]
+
+
+class _BlasLimit:
+    """How many blocks of code want BLAS limited, and the limit that serves them all."""
+
+    lock = Lock()
+    holders = 0
+    limits: threadpool_limits | None = None
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Limit BLAS and OpenMP to one thread; blocks in several threads may overlap.
+
+    The first to enter sets the limit and the last to leave lifts it, so a fit that
+    ends early neither unleashes BLAS in another nor leaves it limited for good.
+    """
+    with _BlasLimit.lock:
+        if _BlasLimit.holders == 0:
+            _BlasLimit.limits = threadpool_limits(1)
+        _BlasLimit.holders += 1
+    try:
+        yield
+    finally:
+        with _BlasLimit.lock:
+            _BlasLimit.holders -= 1
+            if _BlasLimit.holders == 0 and _BlasLimit.limits is not None:
+                _BlasLimit.limits.restore_original_limits()
+                _BlasLimit.limits = None
 
 
 @contextmanager

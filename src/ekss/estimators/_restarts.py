@@ -9,13 +9,12 @@ from typing import Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
-from threadpoolctl import threadpool_limits
 
 from ekss.core.bases import Flats
 from ekss.estimators._auto import estimate_dim
 from ekss.estimators._base import LARGEST_SEED, SubspaceClusterer
-from ekss.estimators._checks import check_choice, check_int, check_real
-from ekss.estimators._parallel import map_numbers
+from ekss.estimators._checks import check_choice, check_int, check_real, check_workers
+from ekss.estimators._parallel import map_numbers, one_blas_thread
 
 
 class Run(Protocol):
@@ -41,6 +40,9 @@ class RestartedClusterer(SubspaceClusterer):
     ``max_iter``, ``tol``, ``normalize``, ``n_jobs``, ``random_state`` and ``verbose``
     and say in :meth:`_run` what a start does.
     """
+
+    # The cost grows with this power of the length of the points.
+    _cost_degree = 2
 
     subspace_dim: str | int
     n_init: int
@@ -69,7 +71,7 @@ class RestartedClusterer(SubspaceClusterer):
         seed = int(check_random_state(self.random_state).randint(LARGEST_SEED))
         self._check_parameters()
         dim = self._resolve_dim(points, seed)
-        with threadpool_limits(1):
+        with one_blas_thread():
             runs = map_numbers(
                 partial(self._run_number, points, seed, dim),
                 self.n_init,
@@ -78,11 +80,11 @@ class RestartedClusterer(SubspaceClusterer):
                 show=self.verbose > 0,
             )
             best = min(runs, key=lambda run: run.costs[-1])
-            self.cost_history_ = best.costs
-            self.cost_ = float(best.costs[-1])
+            self.cost_history_ = best.costs * prepared.scale**self._cost_degree
+            self.cost_ = float(self.cost_history_[-1])
             self.n_iter_ = len(best.costs) - 1
             # A refit by PCA would undo the robustness of some subspaces.
-            return self._store_model(best.flats, best.labels, prepared.centre)
+            return self._store_model(best.flats, best.labels, prepared)
 
     @abstractmethod
     def _run(
@@ -101,11 +103,18 @@ class RestartedClusterer(SubspaceClusterer):
         check_int("n_init", self.n_init, 1)
         check_int("max_iter", self.max_iter, 1)
         check_real("tol", self.tol, 0.0)
-        check_int("verbose", self.verbose, 0)
+        check_workers(self.n_jobs, self.verbose)
 
     def _resolve_dim(self, points: NDArray[np.floating], seed: int) -> int:
         dim = self.subspace_dim
         if isinstance(dim, str) and check_choice("subspace_dim", dim, ("auto",)):
             rng = np.random.default_rng(seed)
-            return estimate_dim(points, self.n_clusters, rng)
-        return check_int("subspace_dim", dim, 1, points.shape[1], limit="n_features")
+            return estimate_dim(points, self.n_clusters, rng, affine=bool(self.affine))
+        return check_int(
+            "subspace_dim",
+            dim,
+            1,
+            points.shape[1],
+            limit="n_features",
+            also=' or "auto"',
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -82,7 +83,7 @@ def prepare_votes(
     n_labels = int(by_member.max()) + 1
     value = np.broadcast_to(weight[:, None], (n_base, n_labels))
     if divide_by_size:
-        value = value / _effective_sizes(by_member, n_labels)
+        value = value * _inverse_sizes(by_member, n_labels)
     largest = float(value.max())
     unit = largest / LARGEST_VOTE if largest > 0 else 1.0
     padding = -n_base % MEMBERS_AT_ONCE
@@ -136,9 +137,12 @@ def nearest_by_votes(
         )
     n_workers = effective_n_jobs(n_jobs)
     heaps = [_empty_heaps(n, q) for _ in range(n_workers)]
+    stop = Event()
 
     def scan(worker: int) -> None:
         for chunk in range(worker, SCAN_CHUNKS, n_workers):
+            if stop.is_set():
+                return
             _votes.scan_tiles(
                 votes.labels, votes.table, chunk, SCAN_CHUNKS, *heaps[worker]
             )
@@ -146,7 +150,10 @@ def nearest_by_votes(
                 report(1)
 
     with ThreadPoolExecutor(n_workers) as pool:
-        list(pool.map(scan, range(n_workers)))
+        try:
+            list(pool.map(scan, range(n_workers)))
+        finally:
+            stop.set()  # so that Ctrl-C ends the scan after the chunks under way
     for keys, index in heaps[1:]:
         _votes.merge_heaps(*heaps[0], keys, index)
     return _sorted_neighbours(*heaps[0], votes.unit)
@@ -278,13 +285,13 @@ def _check_labels(
     return by_member, weight
 
 
-def _effective_sizes(by_member: NDArray[Any], n_labels: int) -> NDArray[np.float64]:
-    """Cluster sizes per member, no smaller than a share of the member's mean size."""
+def _inverse_sizes(by_member: NDArray[Any], n_labels: int) -> NDArray[np.float64]:
+    """One over cluster size, bounded for tiny clusters; 0 for labels not in use."""
     n_samples = by_member.shape[1]
     sizes = np.stack([np.bincount(m, minlength=n_labels) for m in by_member])
     mean_size = n_samples / np.maximum((sizes > 0).sum(axis=1), 1)
     floor = np.maximum(SMALLEST_SIZE_SHARE * mean_size, 1.0)
-    return np.maximum(sizes, floor[:, None])
+    return np.where(sizes > 0, 1 / np.maximum(sizes, floor[:, None]), 0.0)
 
 
 def _empty_heaps(n: int, q: int) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
