@@ -3,6 +3,7 @@
 The estimators are loaded on first use, so that the command answers at once.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -32,13 +33,16 @@ __all__ = [
 __version__ = "0.1.0"
 
 
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module 'ekss' has no attribute {name!r}")
-    from ekss import estimators
+_PARTS = ("datasets", "graph", "metrics")
 
-    return getattr(estimators, name)
+
+def __getattr__(name: str) -> Any:
+    if name in _PARTS:
+        return import_module(f"ekss.{name}")
+    if name in __all__:
+        return getattr(import_module("ekss.estimators"), name)
+    raise AttributeError(f"module 'ekss' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted([*__all__, *_PARTS])

@@ -363,8 +363,8 @@ GOOD = np.random.default_rng(0).standard_normal((20, 5))
         (GOOD, {"affine": "yes"}, "affine='yes'; pass True or False"),
         (GOOD, {"n_eigenvectors": 1}, "n_eigenvectors=1 is below 2"),
         (GOOD, {"subspace_dim": None}, "pass an integer of at least 1 or a pair"),
-        (GOOD, {"n_jobs": "all"}, "n_jobs='all' is str"),
-        (GOOD, {"n_jobs": 0}, "n_jobs=0 runs nothing"),
+        (GOOD, {"n_jobs": "all"}, "n_jobs='all' is no number of workers"),
+        (GOOD, {"n_jobs": 0}, "n_jobs=0 is no number of workers; pass a count"),
     ],
 )
 def test_bad_input_is_refused_in_words(X, params, words):

@@ -93,7 +93,7 @@ def test_float32_is_kept(union):
     [
         ({"step": 0}, "step=0 never moves a subspace"),
         ({"step": -0.1}, "step=-0.1 is outside"),
-        ({"normalize": "auto"}, "normalize='auto'; pass True or False"),
+        ({"normalize": "l2"}, "normalize='l2' is not known; pass 'auto' or True or"),
         ({"n_init": 0}, "n_init=0 is below 1"),
         ({"max_iter": 0}, "max_iter=0 is below 1"),
         ({"tol": -1.0}, "tol=-1.0 is outside"),

@@ -149,7 +149,7 @@ def test_isolated_points_never_become_clusters_with_bridge():
 
 def test_isolated_points_never_become_clusters_without_bridge():
     graph, truth, _ = giant_with_isolated(20, np.random.default_rng(0))
-    with pytest.warns(UserWarning, match=r"20 of 320 points.*larger q or pass a br"):
+    with pytest.warns(UserWarning, match=r"20 of 320 points.*denser or pass a br"):
         found = spectral_labels(graph, 10, random_state=0)
     assert adjusted_rand_score(truth[:300], found.labels[:300]) == 1
     largest = np.bincount(found.labels[:300]).argmax()
@@ -255,7 +255,7 @@ def test_as_many_clusters_as_points():
 
 
 def test_graph_without_edges_gives_balanced_groups_and_a_warning():
-    with pytest.warns(UserWarning, match="larger q"):
+    with pytest.warns(UserWarning, match="denser"):
         found = spectral_labels(np.zeros((100, 100)), 3)
     counts = np.bincount(found.labels)
     assert len(counts) == 3

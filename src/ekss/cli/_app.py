@@ -41,13 +41,25 @@ def options(
     """Subspace clustering with ensembles of K-subspaces."""
 
 
+def some_workers(jobs: int) -> int:
+    """Refuse 0, which would run nothing."""
+    if jobs == 0:
+        raise typer.BadParameter("0 runs nothing; pass a count, or -1 for all cores")
+    return jobs
+
+
 @app.command()
 def demo(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for the two pictures.")
     ] = Path("demo"),
-    seed: Annotated[int, typer.Option(help="Seed of the random draws.", min=0)] = 0,
-    jobs: Annotated[int, typer.Option(help="Parallel workers; -1 uses all.")] = -1,
+    seed: Annotated[
+        int, typer.Option(help="Seed of the random draws.", min=0, max=2**32 - 1)
+    ] = 0,
+    jobs: Annotated[
+        int,
+        typer.Option(help="Parallel workers; -1 uses all.", callback=some_workers),
+    ] = -1,
 ) -> None:
     """Cluster handwritten digits and picture how votes add up to clusters."""
     from ekss.cli._demo import run_demo

@@ -51,6 +51,7 @@ def run_demo(output: Path, seed: int, jobs: int) -> None:
     )
     result = cluster_digits(seed, jobs)
     console.print(_summary(result))
+    console.print("Drawing ...")
     digits = output / "digits.png"
     _pictures.save_digits(result, digits)
     console.print("[bold]Votes of 1, 5 and 50 members[/] on 4 subspaces of dimension 3")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ekss.cli._demo import DigitsResult, VotesPanel
 
 _SHOWN = 12
+_GAP = 4
 
 
 def save_votes(panels: list[VotesPanel], path: Path) -> None:
@@ -45,47 +46,49 @@ def save_votes(panels: list[VotesPanel], path: Path) -> None:
 
 def save_digits(result: DigitsResult, path: Path) -> None:
     """Draw for each cluster the best fitting digits and the most doubtful ones."""
-    model = result.model
-    n_features = model.n_features_in_
-    X = result.images.reshape(len(result.images), n_features)
-    distances = model.transform(X)
-    n_clusters = model.n_clusters_
-    figure = Figure(figsize=(11, 6.6), layout="constrained")
-    grid = figure.add_gridspec(
-        n_clusters,
-        2 * _SHOWN + 3,
-        width_ratios=[2.6] + [1] * _SHOWN + [0.5] * 2 + [1] * _SHOWN,
-    )
-    order = np.argsort(-np.bincount(model.labels_, minlength=n_clusters))
-    for row, k in enumerate(order):
+    model, images = result.model, result.images
+    distances = model.transform(images.reshape(len(images), -1))
+    sizes = np.bincount(model.labels_, minlength=model.n_clusters_)
+    order = np.argsort(-sizes)
+    ranked = []
+    for k in order:
         members = np.flatnonzero(model.labels_ == k)
-        doubt = _doubt(distances[members], k)
-        ranked = members[np.argsort(doubt)]
-        label = figure.add_subplot(grid[row, 0])
-        label.axis("off")
-        label.text(
-            1, 0.5, f"{len(members)} digits", ha="right", va="center", fontsize=9
-        )
-        _draw_row(figure, grid, row, 1, result.images, ranked[:_SHOWN])
-        _draw_row(figure, grid, row, _SHOWN + 3, result.images, ranked[::-1][:_SHOWN])
+        ranked.append(members[np.argsort(_doubt(distances[members], k))])
+    figure = Figure(figsize=(11, 4.9), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    for axis, title, chosen in (
+        (left, "most typical", [rows[:_SHOWN] for rows in ranked]),
+        (right, "most doubtful", [rows[::-1][:_SHOWN] for rows in ranked]),
+    ):
+        axis.imshow(_mosaic(images, chosen), cmap="gray_r", interpolation="bilinear")
+        axis.set_title(title, fontsize=11)
+        axis.set_xticks([])
+        axis.set_yticks([])
+        axis.spines[:].set_visible(False)
+    cell = images.shape[1] + _GAP
+    left.set_yticks(
+        (np.arange(len(order)) + 0.5) * cell, [f"{sizes[k]} digits" for k in order]
+    )
+    left.tick_params(length=0, labelsize=9)
     figure.suptitle(
-        f"One row a cluster: its most typical digits (left) and its most doubtful "
-        f"(right); error {100 * result.error:.1f} %",
-        fontsize=12,
+        f"Ten clusters, one a row: error {100 * result.error:.1f} %", fontsize=12
     )
     figure.savefig(path, dpi=130)
+
+
+def _mosaic(images: Any, chosen: list[Any]) -> Any:
+    """Lay the chosen images out on a white sheet, one list a row."""
+    height, width = images.shape[1] + _GAP, images.shape[2] + _GAP
+    sheet = np.zeros((len(chosen), height, _SHOWN, width))
+    for row, indices in enumerate(chosen):
+        for place, index in enumerate(indices):
+            sheet[row, _GAP // 2 : -_GAP // 2, place, _GAP // 2 : -_GAP // 2] = images[
+                index
+            ]
+    return sheet.reshape(len(chosen) * height, _SHOWN * width)
 
 
 def _doubt(distances: Any, k: int) -> Any:
     """Return distance to the own subspace less that to the nearest other one."""
     others = np.delete(distances, k, axis=1).min(axis=1)
     return distances[:, k] - others
-
-
-def _draw_row(
-    figure: Figure, grid: Any, row: int, first: int, images: Any, chosen: Any
-) -> None:
-    for place, index in enumerate(chosen):
-        axis = figure.add_subplot(grid[row, first + place])
-        axis.imshow(images[index], cmap="gray_r", interpolation="bilinear")
-        axis.axis("off")

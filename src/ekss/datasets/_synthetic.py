@@ -389,7 +389,7 @@ def _check_counts(name: str, value: Counts, n_subspaces: int) -> list[int]:
 
 def _check_real(name: str, value: float) -> float:
     if not isinstance(value, Real) or not 0 <= value < np.inf:
-        raise ValueError(f"{name}={value!r} is not a finite number; choose 0 or more")
+        raise ValueError(f"{name}={value!r} is not a number from 0; choose 0 or more")
     return float(value)
 
 

@@ -17,7 +17,7 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ekss.core.bases import Flats, squared_residuals
-from ekss.estimators._checks import check_bool, check_choice, check_int
+from ekss.estimators._checks import check_bool, check_int, is_auto
 
 LARGEST_SEED = np.iinfo(np.int32).max
 
@@ -86,7 +86,8 @@ class SubspaceClusterer(
         Returns
         -------
         score : float
-            At most 0; higher is better.
+            At most 0; higher is better for models of one dimension. A larger
+            ``subspace_dim`` always scores higher, so do not choose it by this.
         """
         return -float(self._residuals(X).min(axis=1).mean(dtype=np.float64))
 
@@ -112,7 +113,7 @@ class SubspaceClusterer(
         """
         affine = check_bool("affine", self.affine)
         if not isinstance(self.normalize, (bool, np.bool_)):
-            check_choice("normalize", self.normalize, ("auto",))
+            is_auto("normalize", str(self.normalize), "True or False")
         points = validated(self, X, reset=True, double=affine)
         check_int("n_clusters", self.n_clusters, 1, len(points), limit="n_samples")
         points = self._scaled(points)

@@ -87,6 +87,13 @@ def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> Any:
     return value
 
 
+def is_auto(name: str, value: Any, otherwise: str) -> bool:
+    """Tell "auto" from other values, and refuse other words."""
+    if isinstance(value, str) and value != "auto":
+        raise ValueError(f"{name}={value!r} is not known; pass 'auto' or {otherwise}")
+    return isinstance(value, str)
+
+
 def check_bool(name: str, value: Any) -> bool:
     """Return value if it is True or False."""
     if not isinstance(value, (bool, np.bool_)):
@@ -96,7 +103,9 @@ def check_bool(name: str, value: Any) -> bool:
 
 def check_workers(n_jobs: Any, verbose: Any) -> None:
     """Check the two parameters that every estimator shares."""
-    if n_jobs is not None and (check_int("n_jobs", n_jobs, -(2**31)) == 0):
-        raise ValueError("n_jobs=0 runs nothing; pass None, a count, or -1 for all")
+    if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
+        raise ValueError(
+            f"n_jobs={n_jobs!r} is no number of workers; pass a count, or -1 for all"
+        )
     if not isinstance(verbose, (bool, np.bool_)):
         check_int("verbose", verbose, 0)

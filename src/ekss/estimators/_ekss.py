@@ -21,6 +21,7 @@ from ekss.estimators._checks import (
     check_int,
     check_int_range,
     check_workers,
+    is_auto,
 )
 from ekss.estimators._parallel import map_numbers, one_blas_thread, progress
 from ekss.graph.coassociation import (
@@ -221,7 +222,7 @@ class EKSS(SubspaceClusterer):
             check_int("n_eigenvectors", self.n_eigenvectors, self.n_clusters)
         affine = bool(self.affine)
         dims = self.subspace_dim
-        if isinstance(dims, str) and check_choice("subspace_dim", dims, ("auto",)):
+        if is_auto("subspace_dim", dims, "an integer, or a pair of integers"):
             rng = np.random.default_rng(seed)
             dim = estimate_dim(points, self.n_clusters, rng, affine=affine)
             dims = (dim - dim // 2, dim + dim // 2)
@@ -248,9 +249,16 @@ class EKSS(SubspaceClusterer):
     def _resolve_top_q(self, n_samples: int) -> int:
         check_choice("weighting", self.weighting, ("cost", "uniform"))
         check_bool("divide_by_size", self.divide_by_size)
-        if isinstance(self.top_q, str) and check_choice("top_q", self.top_q, ("auto",)):
+        if is_auto("top_q", self.top_q, "an integer"):
             return default_top_q(n_samples, self.n_clusters)
-        return check_int("top_q", self.top_q, 1, n_samples - 1, limit="n_samples-1")
+        return check_int(
+            "top_q",
+            self.top_q,
+            1,
+            n_samples - 1,
+            limit="n_samples-1",
+            also=' or "auto"',
+        )
 
     def _cut_votes(self, seed: int) -> NDArray[np.int64]:
         """Make the graph of the strongest votes and cut it."""

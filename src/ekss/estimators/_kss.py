@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Self
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,7 +9,7 @@ from ekss.core.ensemble import random_start
 from ekss.core.ksubspaces import KSubspacesRun, k_subspaces
 from ekss.core.updates import UPDATES
 from ekss.estimators._checks import check_choice
-from ekss.estimators._restarts import RestartedClusterer, Run
+from ekss.estimators._restarts import RestartedClusterer
 
 # The updates that never raise the cost of K-subspaces.
 _DESCENDING = ("pca", "power")
@@ -125,10 +123,3 @@ class KSS(RestartedClusterer):
         return k_subspaces(
             points, start, UPDATES[self.base], max_iter=self.max_iter, tol=self.tol
         )
-
-    def _store_run(
-        self, points: NDArray[np.floating], best: Run, dim: int, seed: int
-    ) -> Self:
-        """Fit the clusters once more, exactly, whatever the update was."""
-        labels = best.labels.astype(np.int64)
-        return self._store_subspaces(points, labels, self.n_clusters, dim, seed)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ekss.core.mkf import MedianRun, median_k_flats, neighbourhood_start
-from ekss.estimators._checks import check_bool, check_real
+from ekss.estimators._checks import check_real
 from ekss.estimators._restarts import RestartedClusterer
 
 
@@ -35,8 +35,8 @@ class MedianKFlats(RestartedClusterer):
     tol : float, default=1e-3
         A start ends when five passes in a row each lower the cost by at most this
         share.
-    normalize : bool, default=True
-        Scale points to unit length first.
+    normalize : bool or "auto", default="auto"
+        Scale points to unit length first; "auto" does, as the subspaces are linear.
     n_jobs : int, default=None
         Parallel workers, as in joblib. Labels do not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -100,7 +100,7 @@ class MedianKFlats(RestartedClusterer):
         max_iter: int = 50,
         step: float = 0.3,
         tol: float = 1e-3,
-        normalize: bool = True,
+        normalize: bool | str = "auto",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -118,7 +118,6 @@ class MedianKFlats(RestartedClusterer):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_bool("normalize", self.normalize)
         if check_real("step", self.step, 0.0) == 0:
             raise ValueError(
                 "step=0 never moves a subspace; choose a positive step, such as 0.3"

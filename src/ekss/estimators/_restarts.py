@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from ekss.core.bases import Flats
 from ekss.estimators._auto import estimate_dim
 from ekss.estimators._base import LARGEST_SEED, SubspaceClusterer
-from ekss.estimators._checks import check_choice, check_int, check_real, check_workers
+from ekss.estimators._checks import check_int, check_real, check_workers, is_auto
 from ekss.estimators._parallel import map_numbers, one_blas_thread
 
 
@@ -107,7 +107,7 @@ class RestartedClusterer(SubspaceClusterer):
 
     def _resolve_dim(self, points: NDArray[np.floating], seed: int) -> int:
         dim = self.subspace_dim
-        if isinstance(dim, str) and check_choice("subspace_dim", dim, ("auto",)):
+        if is_auto("subspace_dim", dim, "an integer"):
             rng = np.random.default_rng(seed)
             return estimate_dim(points, self.n_clusters, rng, affine=bool(self.affine))
         return check_int(

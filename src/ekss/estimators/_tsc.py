@@ -10,7 +10,7 @@ from scipy import sparse
 
 from ekss.core.tsc import ROWS_AT_ONCE, angle_weights, nearest_by_angle
 from ekss.estimators._affinity import AffinityClusterer
-from ekss.estimators._checks import check_choice, check_int
+from ekss.estimators._checks import check_int, is_auto
 from ekss.estimators._parallel import map_numbers
 from ekss.graph.neighbours import Neighbours, symmetric_graph
 
@@ -124,7 +124,7 @@ class TSC(AffinityClusterer):
 
 def _resolve_top_q(top_q: str | int, n_samples: int, n_clusters: int) -> int:
     """Apply the rule of the EKSS paper's experiments, or check the number given."""
-    if isinstance(top_q, str) and check_choice("top_q", top_q, ("auto",)):
+    if is_auto("top_q", top_q, "an integer"):
         return min(max(3, ceil(n_samples / (20 * n_clusters))), n_samples - 1)
     return check_int("top_q", top_q, 1, n_samples - 1, limit="n_samples-1")
 

@@ -187,7 +187,7 @@ def settle_components(
             f"smallest with smallest, which concerns {n_moved} of {n_points} points"
         )
     if notes and (bridge is None or n_surplus > 0):
-        remedy = "use a larger q" if bridge else "use a larger q or pass a bridge"
+        remedy = "make the graph denser" + ("" if bridge else " or pass a bridge")
         warnings.warn("; ".join([*notes, remedy]), UserWarning, stacklevel=3)
     n_groups = min(n_groups, n_clusters)
     return SettledGraph(graph, group_of, n_groups, n_surplus > 0, tuple(notes))

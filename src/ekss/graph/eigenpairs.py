@@ -124,12 +124,12 @@ def component_eigenpairs(
     if best is None:
         raise RuntimeError(
             f"no eigensolver succeeded for {n_pairs} pairs of a component of "
-            f"{n_points} points; ask for fewer eigenvectors or use a larger q"
+            f"{n_points} points; ask for fewer eigenvectors or make the graph denser"
         )
     warnings.warn(
         f"{n_pairs} eigenpairs of a component of {n_points} points have residual "
         f"{best.residual:.1e}, above {MAX_RESIDUAL:.0e}; ask for fewer eigenvectors "
-        "or use a larger q",
+        "or make the graph denser",
         ConvergenceWarning,
         stacklevel=2,
     )

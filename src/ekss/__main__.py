@@ -1,0 +1,5 @@
+"""Run the command as ``python -m ekss``."""
+
+from ekss.cli import main
+
+main()
