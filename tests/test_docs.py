@@ -16,7 +16,6 @@ EXAMPLES = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore:.*points are in components too small")
 @pytest.mark.parametrize("code", EXAMPLES)
 def test_example_runs(code, capsys):
     exec(compile(code, "example", "exec"), {"__name__": "example"})

@@ -1,4 +1,5 @@
 import pickle
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import joblib
@@ -8,11 +9,13 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.stats import spearmanr
 from sklearn.base import clone
+from sklearn.cluster import SpectralClustering
 from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_info
 
+import ekss
 from ekss import EKSS
 from ekss.core.ensemble import MemberOptions, run_member
 from ekss.datasets import make_subspaces_at_angle, make_union_of_subspaces
@@ -152,6 +155,15 @@ def test_attributes_have_the_documented_shapes(union):
     assert (model.n_clusters_, model.subspace_dim_, model.top_q_) == (3, 4, 10)
     gram = model.bases_.transpose(0, 2, 1) @ model.bases_
     np.testing.assert_allclose(gram, np.broadcast_to(np.eye(4), gram.shape), atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["EKSS", "TSC", "SSC", "SSCOMP", "EnSC"])
+def test_affinity_can_be_cut_by_scikit_learn(union, name):
+    model = getattr(ekss, name)(3, random_state=0).fit(union.data)
+    cut = SpectralClustering(3, affinity="precomputed", random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the graph is not connected: it is right
+        assert cut.fit_predict(model.affinity_).shape == (180,)
 
 
 def test_affinity_is_the_top_q_graph_of_the_members(union):

@@ -258,7 +258,9 @@ def _to_csr(codes: list[_Code], n_samples: int, dtype: np.dtype) -> sparse.csr_a
     values = np.concatenate([code.coef[code.coef != 0] for code in codes])
     indptr = np.concatenate([[0], np.cumsum(counts)])
     matrix = sparse.csr_array(
-        (values.astype(dtype), indices, indptr), shape=(len(codes), n_samples)
+        # 32-bit indices, which scikit-learn asks of precomputed affinities
+        (values.astype(dtype), indices.astype(np.int32), indptr.astype(np.int32)),
+        shape=(len(codes), n_samples),
     )
     matrix.sort_indices()
     return matrix

@@ -39,7 +39,8 @@ def directed_graph(neighbours: Neighbours, q: int | None = None) -> sparse.csr_a
     index, value = neighbours.index[:, :q], neighbours.value[:, :q]
     n = index.shape[0]
     present = index >= 0
-    row = np.repeat(np.arange(n, dtype=np.int64), present.sum(axis=1))
+    # 32-bit indices, which scikit-learn asks of precomputed affinities
+    row = np.repeat(np.arange(n, dtype=np.int32), present.sum(axis=1))
     graph = sparse.csr_array((value[present], (row, index[present])), shape=(n, n))
     graph.sort_indices()
     return graph
