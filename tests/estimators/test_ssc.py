@@ -170,3 +170,13 @@ def test_verbose_shows_bars_on_stderr(planted, capsys):
     shown = capsys.readouterr()
     assert "coefficients" in shown.err
     assert shown.out == ""
+
+
+def test_rows_count_equally_or_as_they_are(planted):
+    X, _ = planted
+    equal = SSC(3, random_state=0, max_iter=3000).fit(X)
+    plain = SSC(3, random_state=0, max_iter=3000, equal_rows=False).fit(X)
+    size = abs(plain.coefficients_.toarray())
+    np.testing.assert_allclose(plain.affinity_.toarray(), size + size.T)
+    size /= size.max(axis=1, keepdims=True)
+    np.testing.assert_allclose(equal.affinity_.toarray(), size + size.T)

@@ -226,13 +226,19 @@ def keep_largest(coefficients: sparse.csr_array, share: float) -> sparse.csr_arr
     )
 
 
-def affinity_of(coefficients: sparse.csr_array) -> sparse.csr_array:
-    """Scale each row of magnitudes to a maximum of 1 and add the transpose.
+def affinity_of(
+    coefficients: sparse.csr_array, *, equal_rows: bool = True
+) -> sparse.csr_array:
+    """Add the magnitudes and their transpose, rows scaled to a maximum of 1 or not.
 
     Parameters
     ----------
     coefficients : csr_array of shape (n_samples, n_samples)
         With zero diagonal.
+    equal_rows : bool, default=True
+        Divide each row by its largest magnitude first, so that every point counts
+        the same; otherwise badly fitted points, whose coefficients are small, count
+        less.
 
     Returns
     -------
@@ -246,10 +252,11 @@ def affinity_of(coefficients: sparse.csr_array) -> sparse.csr_array:
     array([[0., 2.],
            [2., 0.]])
     """
-    size = abs(coefficients.astype(np.float64))
-    largest = size.max(axis=1).toarray().ravel()
-    scaled = sparse.diags_array(1 / np.where(largest > 0, largest, 1)) @ size
-    affinity = sparse.csr_array(scaled + scaled.T)
+    size = sparse.csr_array(abs(coefficients.astype(np.float64)))
+    if equal_rows:
+        largest = size.max(axis=1).toarray().ravel()
+        size = sparse.diags_array(1 / np.where(largest > 0, largest, 1)) @ size
+    affinity = sparse.csr_array(size + size.T)
     affinity.sort_indices()
     return affinity
 

@@ -59,6 +59,9 @@ class SSC(AffinityClusterer):
     keep : float, default=1.0
         Share (0, 1] of the :math:`\ell_1` norm of a point's coefficients that is kept,
         largest coefficients first.
+    equal_rows : bool, default=True
+        Divide the coefficients of each point by its largest before the graph is made,
+        as the authors do; False lets badly fitted points count less.
     max_iter : int, default=1000
         Largest number of iterations.
     tol : float, default=2e-4
@@ -83,7 +86,7 @@ class SSC(AffinityClusterer):
     labels_ : ndarray of shape (n_samples,)
         Cluster of each point.
     affinity_ : csr_array of shape (n_samples, n_samples)
-        Magnitudes of coefficients, each row divided by its largest, plus transpose.
+        Magnitudes of coefficients, rows scaled by ``equal_rows``, plus transpose.
     coefficients_ : csr_array of shape (n_samples, n_samples)
         Row i expresses point i; only the coefficients kept.
     embedding_ : ndarray of shape (n_samples, n_clusters)
@@ -136,6 +139,7 @@ class SSC(AffinityClusterer):
         alpha_outliers: float | None = None,
         affine: bool = False,
         keep: float = 1.0,
+        equal_rows: bool = True,
         max_iter: int = 1000,
         tol: float = 2e-4,
         penalty: float = DEFAULT_PENALTY,
@@ -150,6 +154,7 @@ class SSC(AffinityClusterer):
         self.alpha_outliers = alpha_outliers
         self.affine = affine
         self.keep = keep
+        self.equal_rows = equal_rows
         self.max_iter = max_iter
         self.tol = tol
         self.penalty = penalty
@@ -169,6 +174,7 @@ class SSC(AffinityClusterer):
         check_bool("affine", self.affine)
         check_int("max_iter", self.max_iter, 1)
         check_real("tol", self.tol, 0.0)
+        check_bool("equal_rows", self.equal_rows)
         if not 0 < check_real("keep", self.keep, 0.0) <= 1:
             raise ValueError(f"keep={self.keep} is outside (0, 1]; choose from there")
         if self.memory_limit is not None:
@@ -187,7 +193,7 @@ class SSC(AffinityClusterer):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        return affinity_of(codes.coefficients)
+        return affinity_of(codes.coefficients, equal_rows=bool(self.equal_rows))
 
     def _codes(self, points: NDArray[np.floating]) -> Codes:
         n = len(points)
