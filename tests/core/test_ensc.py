@@ -6,7 +6,8 @@ from scipy import sparse
 from sklearn.linear_model import ElasticNet, Lasso
 
 from ekss.core.elastic_net import solve_elastic_net
-from ekss.core.ensc import block_size, coefficient_affinity, elastic_net_rows
+from ekss.core.ensc import block_size, elastic_net_rows
+from ekss.core.representation import affinity_of
 
 
 def unit_points(n, n_features, seed, dtype=np.float64):
@@ -222,7 +223,7 @@ def test_affinity_is_symmetric_sum_of_magnitudes():
     C = sparse.random_array((20, 20), density=0.2, rng=np.random.default_rng(0))
     C.data -= 0.5
     dense = np.abs(C.toarray())
-    affinity = coefficient_affinity(sparse.csr_array(C))
+    affinity = affinity_of(sparse.csr_array(C), equal_rows=False)
     np.testing.assert_allclose(affinity.toarray(), dense + dense.T)
 
 

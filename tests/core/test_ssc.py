@@ -9,8 +9,8 @@ from sklearn.linear_model import Lasso
 from ekss.core import admm
 from ekss.core._shrink import shrink
 from ekss.core.admm import Objective, prepare_system
+from ekss.core.representation import affinity_of
 from ekss.core.ssc import (
-    affinity_of,
     block_size,
     keep_largest,
     make_objective,

@@ -5,7 +5,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from ekss.core.ensc import coefficient_affinity
+from ekss.core.representation import affinity_of
 from ekss.datasets import make_union_of_subspaces
 from ekss.estimators._ensc import EnSC
 from ekss.metrics import clustering_error, false_connection_rate
@@ -63,7 +63,8 @@ def test_affinity_is_symmetric_with_empty_diagonal(planted):
     model = EnSC(3, random_state=0).fit(planted[0])
     assert abs(model.affinity_ - model.affinity_.T).max() == 0
     assert not model.affinity_.diagonal().any()
-    assert (model.affinity_ != coefficient_affinity(model.coefficients_)).nnz == 0
+    expected = affinity_of(model.coefficients_, equal_rows=False)
+    assert (model.affinity_ != expected).nnz == 0
 
 
 def test_scale_of_points_is_ignored_when_normalized(planted):

@@ -156,33 +156,6 @@ def block_size(n_samples: int) -> int:
     return int(np.clip(_BLOCK_ENTRIES // n_samples, _SMALLEST_BLOCK, _LARGEST_BLOCK))
 
 
-def coefficient_affinity(coefficients: sparse.csr_array) -> sparse.csr_array:
-    """Return the graph :math:`|C| + |C|^T` of a representation.
-
-    Parameters
-    ----------
-    coefficients : csr_array of shape (n_samples, n_samples)
-        Row j represents point j.
-
-    Returns
-    -------
-    affinity : csr_array of shape (n_samples, n_samples)
-        Symmetric and non-negative, float64.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from scipy import sparse
-    >>> coefficient_affinity(sparse.csr_array(np.array([[0, -2], [1, 0]]))).toarray()
-    array([[0., 3.],
-           [3., 0.]])
-    """
-    weights = abs(sparse.csr_array(coefficients, dtype=np.float64))
-    affinity = sparse.csr_array(weights + weights.T)
-    affinity.sort_indices()
-    return affinity
-
-
 def _similarity(
     X: NDArray[np.floating], vectors: NDArray[np.floating], own: NDArray[np.integer]
 ) -> NDArray[np.floating]:

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
+from ekss.core.bases import random_bases
+
 Floats: TypeAlias = NDArray[np.float64]
 Counts: TypeAlias = int | Sequence[int]
 Rng: TypeAlias = np.random.Generator
@@ -334,9 +336,8 @@ def _missing_mask(shape: tuple[int, ...], missing: float, rng: Rng) -> NDArray:
 
 
 def _random_frame(rng: Rng, n_features: int, dim: int) -> Floats:
-    """Orthonormal columns, uniform (Haar) thanks to the sign of R's diagonal."""
-    Q, R = np.linalg.qr(rng.standard_normal((n_features, dim)))
-    return Q * np.where(np.diag(R) < 0, -1.0, 1.0)
+    """One basis, uniform on the Stiefel manifold."""
+    return random_bases(1, n_features, dim, rng)[0]
 
 
 def _sphere(rng: Rng, count: int, dim: int) -> Floats:

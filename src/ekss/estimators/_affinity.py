@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Self
+from collections.abc import Callable
+from typing import Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,9 +15,11 @@ from sklearn.utils import check_random_state
 from ekss.core.tsc import nearest_by_angle
 from ekss.estimators._base import LARGEST_SEED, unit_rows, validated
 from ekss.estimators._checks import check_bool, check_int, check_workers
-from ekss.estimators._parallel import one_blas_thread, progress
+from ekss.estimators._parallel import map_numbers, one_blas_thread, progress
 from ekss.graph.neighbours import Neighbours, graph_of_rows
 from ekss.graph.spectral import spectral_labels
+
+Result = TypeVar("Result")
 
 _BRIDGES = 3
 
@@ -70,6 +73,30 @@ class AffinityClusterer(ClusterMixin, BaseEstimator):
         self.eigenvalues_ = result.eigenvalues
         self.n_clusters_ = int(self.n_clusters)
         return self
+
+    def _map_blocks(
+        self,
+        function: Callable[[NDArray[np.int64]], Result],
+        n_samples: int,
+        size: int,
+        description: str,
+    ) -> list[Result]:
+        """Call the function on blocks of row numbers, in parallel; keep their order."""
+
+        def run(number: int) -> Result:
+            return function(
+                np.arange(number * size, min((number + 1) * size, n_samples))
+            )
+
+        return list(
+            map_numbers(
+                run,
+                -(-n_samples // size),
+                n_jobs=self.n_jobs,
+                description=description,
+                show=self.verbose > 0,
+            )
+        )
 
     @abstractmethod
     def _check_parameters(self, points: NDArray[np.floating]) -> None:

@@ -13,12 +13,11 @@ from sklearn.exceptions import ConvergenceWarning
 from ekss.core.ensc import (
     ElasticNetRows,
     block_size,
-    coefficient_affinity,
     elastic_net_rows,
 )
+from ekss.core.representation import affinity_of
 from ekss.estimators._affinity import AffinityClusterer
 from ekss.estimators._checks import check_int, check_real
-from ekss.estimators._parallel import map_numbers
 
 
 class EnSC(AffinityClusterer):
@@ -143,35 +142,21 @@ class EnSC(AffinityClusterer):
         check_real("tol", self.tol, 0.0)
 
     def _build_affinity(self, points: NDArray[np.floating]) -> sparse.csr_array:
-        size = block_size(len(points))
-        blocks = list(
-            map_numbers(
-                partial(self._solve_block, points, size),
-                -(-len(points) // size),
-                n_jobs=self.n_jobs,
-                description="blocks",
-                show=self.verbose > 0,
-            )
-        )
-        self._warn_unless_converged(blocks)
-        self.n_iter_ = int(max(block.n_iter.max() for block in blocks))
-        stacked = sparse.vstack([block.coefficients for block in blocks], format="csr")
-        self.coefficients_ = sparse.csr_array(stacked)
-        return coefficient_affinity(self.coefficients_)
-
-    def _solve_block(
-        self, points: NDArray[np.floating], size: int, number: int
-    ) -> ElasticNetRows:
-        """Represent the points of block ``number``, which no other block influences."""
-        first = number * size
-        return elastic_net_rows(
+        solve = partial(
+            elastic_net_rows,
             points,
-            np.arange(first, min(first + size, len(points))),
             l1_ratio=float(self.l1_ratio),
             gamma=float(self.gamma),
             max_iter=self.max_iter,
             tol=float(self.tol),
         )
+        n = len(points)
+        blocks = self._map_blocks(solve, n, block_size(n), "blocks")
+        self._warn_unless_converged(blocks)
+        self.n_iter_ = int(max(block.n_iter.max() for block in blocks))
+        stacked = sparse.vstack([block.coefficients for block in blocks], format="csr")
+        self.coefficients_ = sparse.csr_array(stacked)
+        return affinity_of(self.coefficients_, equal_rows=False)
 
     def _warn_unless_converged(self, blocks: list[ElasticNetRows]) -> None:
         unfinished = sum(int((~block.converged).sum()) for block in blocks)

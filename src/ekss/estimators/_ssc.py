@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from functools import partial
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -12,9 +13,9 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from ekss.core.admm import DEFAULT_PENALTY, prepare_system
+from ekss.core.representation import affinity_of
 from ekss.core.ssc import (
     Codes,
-    affinity_of,
     block_codes,
     block_size,
     join_codes,
@@ -23,7 +24,6 @@ from ekss.core.ssc import (
 )
 from ekss.estimators._affinity import AffinityClusterer
 from ekss.estimators._checks import check_bool, check_int, check_real
-from ekss.estimators._parallel import map_numbers
 
 _SHARE_OF_MEMORY = 0.5
 
@@ -196,28 +196,19 @@ class SSC(AffinityClusterer):
         return affinity_of(codes.coefficients, equal_rows=bool(self.equal_rows))
 
     def _codes(self, points: NDArray[np.floating]) -> Codes:
-        n = len(points)
         block = self._fitting_block(points)
         objective = make_objective(
             points, self.alpha, self.alpha_outliers, affine=bool(self.affine)
         )
         system = prepare_system(points, objective, self.penalty)
-
-        def solve(number: int) -> Codes:
-            own = np.arange(number * block, min(n, (number + 1) * block))
-            return block_codes(
-                system, own, max_iter=self.max_iter, tol=self.tol, keep=self.keep
-            )
-
-        return join_codes(
-            map_numbers(
-                solve,
-                -(-n // block),
-                n_jobs=self.n_jobs,
-                description="coefficients",
-                show=self.verbose > 0,
-            )
+        solve = partial(
+            block_codes,
+            system,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            keep=self.keep,
         )
+        return join_codes(self._map_blocks(solve, len(points), block, "coefficients"))
 
     def _fitting_block(self, points: NDArray[np.floating]) -> int:
         """Return the usual block, or the largest half, quarter, ... below the limit."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import ceil
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -11,7 +9,6 @@ from scipy import sparse
 from ekss.core.omp import SparseCodes, matching_pursuit, rows_at_once, unit_coefficients
 from ekss.estimators._affinity import AffinityClusterer
 from ekss.estimators._checks import check_int, check_real
-from ekss.estimators._parallel import map_numbers
 from ekss.graph.neighbours import Neighbours, directed_graph, symmetric_graph
 
 
@@ -115,20 +112,13 @@ class SSCOMP(AffinityClusterer):
     def _codes_of(self, points: NDArray[np.floating]) -> SparseCodes:
         """Run the pursuit in blocks of points."""
         n = len(points)
-        step = rows_at_once(min(self.n_nonzero, n - 1, points.shape[1]))
-
-        def codes_of_block(block: int) -> SparseCodes:
-            rows = np.arange(block * step, min((block + 1) * step, n))
-            return matching_pursuit(points, self.n_nonzero, tol=self.tol, rows=rows)
-
-        parts = list(
-            map_numbers(
-                codes_of_block,
-                ceil(n / step),
-                n_jobs=self.n_jobs,
-                description="pursuit",
-                show=self.verbose > 0,
-            )
+        parts = self._map_blocks(
+            lambda rows: matching_pursuit(
+                points, self.n_nonzero, tol=self.tol, rows=rows
+            ),
+            n,
+            rows_at_once(min(self.n_nonzero, n - 1, points.shape[1])),
+            "pursuit",
         )
         return SparseCodes(
             np.concatenate([part.index for part in parts]),

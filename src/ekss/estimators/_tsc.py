@@ -11,7 +11,6 @@ from scipy import sparse
 from ekss.core.tsc import ROWS_AT_ONCE, angle_weights, nearest_by_angle
 from ekss.estimators._affinity import AffinityClusterer
 from ekss.estimators._checks import check_int, is_auto
-from ekss.estimators._parallel import map_numbers
 from ekss.graph.neighbours import Neighbours, symmetric_graph
 
 
@@ -98,24 +97,13 @@ class TSC(AffinityClusterer):
         self.top_q_ = _resolve_top_q(self.top_q, len(points), self.n_clusters)
 
     def _build_affinity(self, points: NDArray[np.floating]) -> sparse.csr_array:
-        n = len(points)
-
-        def nearest_of_block(block: int) -> Neighbours:
-            first = block * ROWS_AT_ONCE
-            rows = np.arange(first, min(first + ROWS_AT_ONCE, n))
-            return Neighbours(*nearest_by_angle(points, self.top_q_, rows=rows))
-
-        parts = list(
-            map_numbers(
-                nearest_of_block,
-                ceil(n / ROWS_AT_ONCE),
-                n_jobs=self.n_jobs,
-                description="angles",
-                show=self.verbose > 0,
-            )
+        parts = self._map_blocks(
+            lambda rows: nearest_by_angle(points, self.top_q_, rows=rows),
+            len(points),
+            ROWS_AT_ONCE,
+            "angles",
         )
-        index = np.concatenate([part.index for part in parts])
-        value = np.concatenate([part.value for part in parts])
+        index, value = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         if not self.normalize:
             value = _cosines(points, index, value)
         weights = np.where(index >= 0, angle_weights(value), 0.0)
