@@ -22,8 +22,27 @@ MAY_IMPORT = {
     "metrics": {"core"},
     "theory": {"core"},
     "datasets": {"core"},
+    "preprocessing": {"core"},
     "estimators": {"core", "graph"},
-    "cli": {"core", "graph", "metrics", "theory", "datasets", "estimators"},
+    "benchmarks": {
+        "core",
+        "graph",
+        "metrics",
+        "theory",
+        "datasets",
+        "preprocessing",
+        "estimators",
+    },
+    "cli": {
+        "core",
+        "graph",
+        "metrics",
+        "theory",
+        "datasets",
+        "preprocessing",
+        "estimators",
+        "benchmarks",
+    },
 }
 
 

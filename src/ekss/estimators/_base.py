@@ -17,6 +17,7 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ekss.core.bases import Flats, squared_residuals
+from ekss.core.scaling import unit_rows
 from ekss.estimators._checks import check_bool, check_int, is_auto
 
 LARGEST_SEED = np.iinfo(np.int32).max
@@ -144,15 +145,6 @@ class SubspaceClusterer(
 def _power_of_two(largest: float) -> float:
     """Return the scale that brings the largest entry near 1 and rounds nothing."""
     return 2.0 ** math.floor(math.log2(largest)) if largest > 0 else 1.0
-
-
-def unit_rows(points: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Scale every row to unit length; zero rows stay zero."""
-    # Dividing by the largest entry first keeps squares from over- or underflowing.
-    largest = np.abs(points).max(axis=1, keepdims=True)
-    points = points / np.where(largest > 0, largest, 1)
-    norms = np.linalg.norm(points, axis=1, keepdims=True)
-    return points / np.where(norms > 0, norms, 1)
 
 
 def validated(

@@ -1,0 +1,262 @@
+"""The scattering transform of images, as a transformer."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
+from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits
+
+from ekss.preprocessing._cascade import Plan, make_plan, scatter, scattering_paths
+from ekss.preprocessing._checks import check_count, check_pair
+
+_BATCH_ENTRIES = 2**18  # in the largest array of a batch, so that it fits in cache
+_NOISE = 32  # multiples of the rounding unit that count as zero
+
+
+class Scattering2D(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Wavelet scattering of images: stable under shifts and small deformations.
+
+    For an image x, Morlet wavelets psi_{j,l} of J scales and L angles, and a Gaussian
+    window phi of width 2^J:
+
+        S0 = x * phi,
+        S1 = |x * psi_{j1,l1}| * phi,
+        S2 = ||x * psi_{j1,l1}| * psi_{j2,l2}| * phi    for j1 < j2,
+
+    each taken at every 2^J-th pixel. That gives 1 + J L + L^2 J (J - 1) / 2 paths.
+
+    Parameters
+    ----------
+    J : int, default=3
+        Number of scales; features are stable under shifts well below 2^J pixels.
+    L : int, default=8
+        Number of angles in half a turn.
+    order : {1, 2}, default=2
+        Number of wavelets in the longest paths.
+    image_shape : (int, int), default=None
+        Height and width of the images whose pixels are the rows of X. One of them
+        may be -1, inferred from the other. None: images are square.
+    pad_to : (int, int), default=None
+        Put images in the middle of a black frame of this height and width first.
+    path_scaling : {None, "max"}, default=None
+        "max" divides each path of each image by its largest absolute value.
+    n_jobs : int, default=None
+        Number of threads over batches of images; -1 for all cores.
+
+    Attributes
+    ----------
+    image_shape_ : (int, int)
+        Height and width of the images.
+    output_shape_ : (int, int, int)
+        Paths, height and width; a row of the output is such an array, flattened.
+    paths_ : list of tuples
+        (), (j1, l1) or (j1, l1, j2, l2) for every path, in the order of the output.
+    n_features_in_ : int
+        Number of pixels.
+
+    Notes
+    -----
+    Images are reflected by 2^J pixels at their edges (more at the far edges where a
+    side is no multiple of 2^J). The angle l stands for pi l / L from the direction
+    of the first axis (downwards). ``fit`` learns nothing but the shape. float64
+    stays float64, all else is computed in float32.
+    With "max", paths that are mere rounding errors are left alone.
+
+    Moduli of scale j are kept at every 2^j-th pixel; against convolutions at full
+    resolution this changed the coefficients of MNIST by 0.5 % in norm. With the
+    defaults, 2^J times the distance of two outputs was at most 1.02 times that of the
+    reflected images.
+
+    Time grows as n_samples height width J L^2. Beyond the output, each thread holds
+    arrays for one batch of images, of 2^18 complex numbers at most unless a single
+    image needs more. 10000 images of 32 x 32 took 14 to 18 s of one core.
+
+    References
+    ----------
+    .. [1] J. Bruna and S. Mallat, Invariant scattering convolution networks, IEEE
+       Transactions on Pattern Analysis and Machine Intelligence, 2013.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ekss.preprocessing import Scattering2D
+    >>> images = np.random.default_rng(0).random((5, 28 * 28), dtype=np.float32)
+    >>> model = Scattering2D(J=3, L=8, pad_to=(32, 32)).fit(images)
+    >>> model.output_shape_
+    (217, 4, 4)
+    >>> model.transform(images).shape
+    (5, 3472)
+    """
+
+    def __init__(
+        self,
+        J: int = 3,
+        L: int = 8,
+        order: int = 2,
+        image_shape: tuple[int, int] | None = None,
+        pad_to: tuple[int, int] | None = None,
+        path_scaling: str | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.J = J
+        self.L = L
+        self.order = order
+        self.image_shape = image_shape
+        self.pad_to = pad_to
+        self.path_scaling = path_scaling
+        self.n_jobs = n_jobs
+
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Check the parameters and note the shape of the images.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, height * width)
+        y : ignored
+            Present for the scikit-learn interface.
+
+        Returns
+        -------
+        self : Scattering2D
+        """
+        images = validate_data(self, X, dtype=(np.float32, np.float64))
+        self._check_parameters()
+        self.image_shape_ = _inferred_shape(self.image_shape, images.shape[1])
+        self._frame = _checked_frame(self.pad_to, self.image_shape_)
+        self.paths_ = scattering_paths(self.J, self.L, self.order)
+        plan = self._plan(images.dtype)
+        self.output_shape_ = (len(self.paths_), *plan.output_shape)
+        return self
+
+    def transform(self, X: ArrayLike) -> NDArray[np.floating]:
+        """Return the scattering coefficients of images.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, height * width)
+
+        Returns
+        -------
+        coefficients : ndarray of shape (n_samples, paths * height * width)
+            One array of shape ``output_shape_`` per image, flattened.
+        """
+        check_is_fitted(self)
+        pixels = validate_data(self, X, reset=False, dtype=(np.float32, np.float64))
+        images = pixels.reshape(-1, *self.image_shape_)
+        plan = self._plan(images.dtype)
+        batch = _batch_size(plan)
+        out = np.empty((len(images), *self.output_shape_), images.dtype)
+
+        def work(first: int) -> None:
+            part = slice(first, first + batch)
+            values = scatter(_framed(images[part], self._frame), plan)
+            if self.path_scaling == "max":
+                values = _divided_by_peaks(values, images[part])
+            out[part] = values
+
+        with threadpool_limits(1):
+            Parallel(self.n_jobs, require="sharedmem")(
+                delayed(work)(first) for first in range(0, len(images), batch)
+            )
+        return out.reshape(len(images), -1)
+
+    def _check_parameters(self) -> None:
+        check_count("J", self.J, 1)
+        check_count("L", self.L, 1)
+        if self.order not in (1, 2):
+            raise ValueError(f"order={self.order!r} is not known; choose 1 or 2")
+        if self.path_scaling not in (None, "max"):
+            raise ValueError(
+                f"path_scaling={self.path_scaling!r} is not known; choose None or 'max'"
+            )
+        if self.n_jobs is not None and (
+            not isinstance(self.n_jobs, Integral) or self.n_jobs == 0
+        ):
+            raise ValueError(
+                f"n_jobs={self.n_jobs!r} is no number of workers; pass a count, or -1 "
+                "for all"
+            )
+
+    def _plan(self, dtype: np.dtype[Any]) -> Plan:
+        return make_plan(self._frame, self.J, self.L, self.order, dtype.name)
+
+    @property
+    def _n_features_out(self) -> int:
+        paths, height, width = self.output_shape_
+        return paths * height * width
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _inferred_shape(image_shape: Any, n_pixels: int) -> tuple[int, int]:
+    """Return height and width, filled in from the number of pixels."""
+    if image_shape is None:
+        side = round(n_pixels**0.5)
+        if side * side != n_pixels:
+            raise ValueError(
+                f"X has {n_pixels} features, not a square; pass "
+                "image_shape=(height, width)"
+            )
+        return side, side
+    height, width = check_pair("image_shape", image_shape, -1)
+    if height == -1 and width > 0:
+        height = n_pixels // width
+    elif width == -1 and height > 0:
+        width = n_pixels // height
+    if min(height, width) < 1 or height * width != n_pixels:
+        raise ValueError(
+            f"image_shape={image_shape!r} does not hold n_features={n_pixels}; pass "
+            "(height, width) with that product"
+        )
+    return height, width
+
+
+def _checked_frame(pad_to: Any, shape: tuple[int, int]) -> tuple[int, int]:
+    """Return the shape of the padded images."""
+    if pad_to is None:
+        return shape
+    frame = check_pair("pad_to", pad_to, 1)
+    if frame[0] < shape[0] or frame[1] < shape[1]:
+        raise ValueError(
+            f"pad_to={frame} is smaller than the images, {shape}; choose at least that"
+        )
+    return frame
+
+
+def _framed(
+    images: NDArray[np.floating], frame: tuple[int, int]
+) -> NDArray[np.floating]:
+    """Put images in the middle of a black frame; odd pixels go below and right."""
+    missing = [
+        whole - side for whole, side in zip(frame, images.shape[1:], strict=True)
+    ]
+    widths = [(extra // 2, extra - extra // 2) for extra in missing]
+    return np.pad(images, ((0, 0), *widths))
+
+
+def _divided_by_peaks(
+    values: NDArray[np.floating], images: NDArray[np.floating]
+) -> NDArray[np.floating]:
+    """Divide every path by its largest absolute value, unless that is rounding."""
+    peaks = np.abs(values).max(axis=(2, 3), keepdims=True)
+    brightest = np.abs(images).max(axis=(1, 2))[:, None, None, None]
+    noise = _NOISE * np.finfo(values.dtype).eps * brightest
+    return values / np.where(peaks > noise, peaks, 1)
+
+
+def _batch_size(plan: Plan) -> int:
+    height, width = plan.padded_shape
+    return max(1, _BATCH_ENTRIES // (plan.L * height * width))
