@@ -8,6 +8,9 @@ from typing import Annotated
 
 import typer
 
+from ekss.cli._bench import bench_app
+from ekss.cli._data import data_app
+
 app = typer.Typer(
     name="ekss",
     help="Subspace clustering with ensembles of K-subspaces.",
@@ -15,6 +18,8 @@ app = typer.Typer(
     add_completion=True,
     pretty_exceptions_enable=False,
 )
+app.add_typer(data_app, name="data")
+app.add_typer(bench_app, name="bench")
 
 
 def show_version(wanted: bool) -> None:

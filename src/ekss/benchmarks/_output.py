@@ -1,0 +1,225 @@
+"""Files of the tables: text, Markdown, CSV and bars, all from rows."""
+
+from __future__ import annotations
+
+import csv
+import io
+import textwrap
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ekss.benchmarks._cells import Plan
+from ekss.benchmarks._paper import DATASETS, METHODS, SIZES, parameters
+from ekss.benchmarks._profiles import Profile
+from ekss.benchmarks._recipes import Loader
+from ekss.benchmarks._render import (
+    LEGEND,
+    Grid,
+    Written,
+    errors_csv,
+    errors_grid,
+    markdown_table,
+    missing_lines,
+    note_lines,
+    run_lines,
+    text_table,
+)
+from ekss.benchmarks._rows import Row, write_atomically
+from ekss.benchmarks._summary import Entry, summarise
+
+
+def write_table1(
+    plan: Plan,
+    rows: Mapping[str, Row],
+    folder: Path,
+    profile: Profile,
+    *,
+    command: str = "ekss bench table1",
+) -> Written:
+    """Write Table I with ours beside the paper's: txt, md, csv and png.
+
+    Parameters
+    ----------
+    plan : Plan
+    rows : mapping
+        Rows by the cells' keys.
+    folder : Path
+    profile : Profile
+        Its caption goes under the table.
+    command : str
+        What made the rows.
+
+    Returns
+    -------
+    written : Written
+    """
+    entries = _entries(plan, rows)
+    # Errors on subsets have no reason to be near the paper's.
+    notes = [] if profile.subset else note_lines(entries)
+    absent = missing_lines(entries)
+    grid = errors_grid(entries)
+    caption = f"{LEGEND} {profile.caption}"
+    text = _as_text(grid, caption, absent, notes)
+    run = run_lines(rows, command)
+    pieces = {
+        "table1.txt": text,
+        "table1.md": _as_markdown(grid, caption, absent, notes, run),
+        "table1.csv": errors_csv(entries),
+    }
+    files = [_write(folder / name, content) for name, content in pieces.items()]
+    picture = _write_bars(entries, folder / "table1.png")
+    return Written(text, tuple(files + picture))
+
+
+def write_table2(loaders: Mapping[str, Loader], folder: Path) -> Written:
+    """Write the sizes of the data sets beside the paper's: txt, md and csv.
+
+    Parameters
+    ----------
+    loaders : mapping of str to callable
+        What loads each data set, before any preprocessing.
+    folder : Path
+    """
+    grid: Grid = [["data set", "N paper", "N", "K paper", "K", "D paper", "D"]]
+    absent = []
+    for name, title in DATASETS.items():
+        try:
+            ours = _sizes(loaders[name])
+        except OSError as error:
+            ours = ("-", "-", "-")
+            absent.append(f"{title}: missing. {error}")
+        pairs = zip(SIZES[name], ours, strict=True)
+        grid.append([title, *(str(value) for pair in pairs for value in pair)])
+    caption = (
+        "Points, clusters and dimension as loaded. MNIST-10k is clustered after a "
+        "scattering transform and 500 principal components, which is the paper's D."
+    )
+    return _write_grid("table2", grid, folder, caption, absent, left=1)
+
+
+def write_table3(plan: Plan, rows: Mapping[str, Row], folder: Path) -> Written:
+    """Write the paper's parameters beside those the labels chose: txt, md and csv.
+
+    Parameters
+    ----------
+    plan : Plan
+        Of Table I.
+    rows : mapping
+        Rows by the cells' keys.
+    folder : Path
+    """
+    grid: Grid = [["method", "data set", "paper", "label-tuned", "error %"]]
+    entries = _entries(plan, rows)
+    for method in METHODS:
+        for entry in entries:
+            if entry.method == method:
+                figure = entry.figures["tuned"]
+                chosen = "-" if figure.best is None else _told(figure.best)
+                error = "-" if figure.mean is None else f"{figure.mean:.2f}"
+                given = _told(parameters(entry.dataset, method))
+                title = DATASETS[entry.dataset]
+                grid.append([METHODS[method], title, given, chosen, error])
+    caption = (
+        "Names are those of the estimators; K is the number of clusters. For Hopkins "
+        "the most frequent choice among the sequences."
+    )
+    absent = missing_lines(entries)
+    return _write_grid("table3", grid, folder, caption, absent, left=4)
+
+
+def _entries(plan: Plan, rows: Mapping[str, Row]) -> list[Entry]:
+    places = [(cell.dataset, cell.method) for cell in plan.cells]
+    methods = [name for name in METHODS if name in {method for _, method in places}]
+    present = {dataset for dataset, _ in places} | set(plan.missing)
+    datasets = [name for name in DATASETS if name in present]
+    return summarise(plan, rows, datasets, methods or list(METHODS))
+
+
+def _sizes(load: Loader) -> tuple[str, str, str]:
+    points = load()
+    counts = [
+        [len(some.data) for some in points],
+        [some.n_clusters for some in points],
+        [some.data.shape[1] for some in points],
+    ]
+    spans = [(int(np.min(values)), int(np.max(values))) for values in counts]
+    shown = [str(low) if low == high else f"{low}-{high}" for low, high in spans]
+    return shown[0], shown[1], shown[2]
+
+
+def _told(params: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={_value(value)}" for name, value in params.items())
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return "..".join(_value(one) for one in value)
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _as_text(
+    grid: Grid, caption: str, absent: Sequence[str], notes: Sequence[str]
+) -> str:
+    parts = [text_table(grid, rule_every=4), textwrap.fill(caption, 88)]
+    for lines in (absent, notes):
+        if lines:
+            parts.append("\n".join(textwrap.fill(line, 88) for line in lines))
+    return "\n\n".join(parts) + "\n"
+
+
+def _as_markdown(
+    grid: Grid,
+    caption: str,
+    absent: Sequence[str],
+    notes: Sequence[str],
+    run: Sequence[str],
+) -> str:
+    parts = ["# Table I, paper against ours", markdown_table(grid), caption]
+    if absent:
+        parts += ["Not there:", "\n".join(f"- {line}" for line in absent)]
+    if notes:
+        parts += [
+            "Differences of more than 5 points to the paper:",
+            "\n".join(f"- {line}" for line in notes),
+        ]
+    parts += ["How it was made:", "\n".join(f"- {line}" for line in run)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _write_grid(
+    name: str, grid: Grid, folder: Path, caption: str, absent: list[str], left: int
+) -> Written:
+    under = "\n\n".join([caption, *absent])
+    text = f"{text_table(grid, left=left)}\n\n{under}\n"
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerows(grid)
+    pieces = {
+        f"{name}.txt": text,
+        f"{name}.md": f"{markdown_table(grid, left=left)}\n\n{under}\n",
+        f"{name}.csv": stream.getvalue(),
+    }
+    files = [_write(folder / file, content) for file, content in pieces.items()]
+    return Written(text, tuple(files))
+
+
+def _write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, text.encode())
+    return path
+
+
+def _write_bars(entries: Sequence[Entry], path: Path) -> list[Path]:
+    """Draw the bars; without matplotlib or figures there is no picture."""
+    if all(figure.mean is None for one in entries for figure in one.figures.values()):
+        return []
+    try:
+        import matplotlib as _  # noqa: F401
+    except ModuleNotFoundError:
+        return []
+    from ekss.benchmarks._bars import draw_bars
+
+    draw_bars(entries, path)
+    return [path]

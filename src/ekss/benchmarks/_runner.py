@@ -1,0 +1,229 @@
+"""Run a plan: every cell in a fresh process, every result on disk at once."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib import import_module
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any
+
+from ekss.benchmarks._cells import Cell, Plan, Work, output_folder
+from ekss.benchmarks._machine import peak_megabytes, provenance
+from ekss.benchmarks._rows import Row, finished, read_rows, write_row
+
+# Loaded before a cell starts: limits on threads reach only what is loaded, and most
+# of the time of a small cell would go into imports.
+_PRELOADED = ("numba", "scipy.linalg", "sklearn.cluster", "ekss.estimators")
+
+
+def _fresh_processes() -> Any:
+    """Return the way to start processes that share nothing with this one."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([*_PRELOADED, __name__])
+    return context
+
+
+@dataclass(frozen=True)
+class Step:
+    """News of a run: a cell was started, or its row was written.
+
+    Attributes
+    ----------
+    cell : Cell
+    row : dict or None
+        None when the cell was started.
+    done, total : int
+        Cells of the plan that are finished or failed, and all.
+    left : float
+        Estimated seconds until the run ends.
+    """
+
+    cell: Cell
+    row: Row | None
+    done: int
+    total: int
+    left: float
+
+
+@dataclass
+class _Running:
+    cell: Cell
+    process: Any
+    results: Connection
+    started: float
+
+
+class _Clock:
+    """Estimates the time left from the costs of cells and how they came out."""
+
+    def __init__(self, jobs: int) -> None:
+        self.jobs = jobs
+        self.estimated = self.spent = 0.0
+
+    def learn(self, cell: Cell, seconds: float) -> None:
+        self.estimated += cell.cost
+        self.spent += seconds
+
+    def left(self, open_cells: list[Cell], running: list[_Running]) -> float:
+        pace = self.spent / self.estimated if self.estimated else 1.0
+        now = time.monotonic()
+        under_way = [
+            max(pace * run.cell.cost - (now - run.started), 0.0) for run in running
+        ]
+        work = pace * sum(cell.cost for cell in open_cells) + sum(under_way)
+        return max(work / self.jobs, max(under_way, default=0.0))
+
+
+def open_cells(plan: Plan, folder: Path) -> list[Cell]:
+    """Return the cells that are still to be computed, costly ones first."""
+    rows = read_rows(folder, plan.cells)
+    left = [cell for cell in plan.cells if not finished(rows.get(cell.key))]
+    return sorted(left, key=lambda cell: -cell.cost)
+
+
+def run_plan(
+    plan: Plan,
+    folder: Path,
+    *,
+    jobs: int = 1,
+    threads: int = 1,
+    fresh: bool = False,
+    report: Callable[[Step], None] | None = None,
+) -> dict[str, Row]:
+    """Compute the cells of a plan that are not on disk yet; return all rows.
+
+    A cell that raises, runs out of memory or crashes gets a row with the reason under
+    "failed" and is tried again in the next run; the others go on. If this process is
+    killed, finished rows stay, and cells under way end by themselves.
+
+    Parameters
+    ----------
+    plan : Plan
+    folder : Path
+        Rows are kept in its folder ``rows``.
+    jobs : int, default=1
+        Cells computed at the same time.
+    threads : int, default=1
+        Threads of BLAS and OpenMP a cell.
+    fresh : bool, default=False
+        Compute every cell again.
+    report : callable, default=None
+        Called with a :class:`Step` when a cell starts and when it ends.
+
+    Returns
+    -------
+    rows : dict
+        Rows, finished or failed, by the cells' keys.
+    """
+    output_folder(folder)
+    todo = open_cells(plan, folder)
+    if fresh:
+        todo = sorted(plan.cells, key=lambda cell: -cell.cost)
+    total, done = len(plan.cells), len(plan.cells) - len(todo)
+    clock, context = _Clock(jobs), _fresh_processes()
+    running: list[_Running] = []
+
+    def tell(cell: Cell, row: Row | None) -> None:
+        if report is not None:
+            left = clock.left(todo, running)
+            report(Step(cell, row, done, total, left))
+
+    try:
+        while todo or running:
+            while todo and len(running) < jobs:
+                running.append(_start(context, plan.work, todo.pop(0), threads))
+                tell(running[-1].cell, None)
+            for run in _wait_for_some(running):
+                running.remove(run)
+                row = write_row(folder, run.cell, _collect(run))
+                done += 1
+                clock.learn(run.cell, time.monotonic() - run.started)
+                tell(run.cell, row)
+    finally:
+        for run in running:
+            run.process.kill()
+            run.process.join()
+    return read_rows(folder, plan.cells)
+
+
+def _start(context: Any, work: Work, cell: Cell, threads: int) -> _Running:
+    results, send = context.Pipe(duplex=False)
+    process = context.Process(target=_in_child, args=(work, cell, threads, send))
+    process.start()
+    send.close()
+    return _Running(cell, process, results, time.monotonic())
+
+
+def _wait_for_some(running: list[_Running]) -> list[_Running]:
+    """Return the runs that sent something or ended."""
+    ready = wait([run.results for run in running])
+    return [run for run in running if run.results in ready]
+
+
+def _collect(run: _Running) -> Row:
+    """Return the content of the row, which says what went wrong if something did."""
+    try:
+        content: Row = run.results.recv()
+    except EOFError:
+        content = {}
+    run.process.join()
+    run.results.close()
+    if not content:
+        content = {"failed": _reason(run.process.exitcode)}
+    stamp = datetime.now(UTC).isoformat(timespec="seconds")
+    wall = round(time.monotonic() - run.started, 2)
+    return {**content, **provenance(), "date": stamp, "wall_seconds": wall}
+
+
+def _reason(code: int | None) -> str:
+    if code == -signal.SIGKILL:
+        return "the process was killed, most likely because memory ran out"
+    if code is not None and code < 0:
+        return f"the process crashed with signal {signal.Signals(-code).name}"
+    return f"the process ended early with exit code {code}"
+
+
+def _in_child(work: Work, cell: Cell, threads: int, send: Connection) -> None:
+    """Compute a cell; whatever happens is told in words."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends us on Ctrl-C
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    try:
+        from threadpoolctl import threadpool_limits
+
+        for module in _PRELOADED:
+            import_module(module)
+        with threadpool_limits(threads), warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("default")
+            start = time.perf_counter()
+            content = dict(work(cell))
+            content.setdefault("seconds", round(time.perf_counter() - start, 3))
+        content["warnings"] = sorted({str(warning.message) for warning in told})
+        content["threads"] = threads
+    except MemoryError as error:
+        content = {"failed": f"out of memory: {error}"}
+    except Exception as error:
+        content = {"failed": f"{type(error).__name__}: {error}"}
+    content["peak_megabytes"] = peak_megabytes()
+    send.send(content)
+    send.close()
+
+
+def _end_with_parent() -> None:
+    """End this process when the run is killed and nobody waits for the cell."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        sys.stderr.flush()
+        os._exit(1)

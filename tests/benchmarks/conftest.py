@@ -1,0 +1,60 @@
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits
+
+from ekss.benchmarks import Profile
+from ekss.benchmarks._recipes import Points
+from ekss.datasets import make_union_of_subspaces
+
+TINY = Profile(
+    name="tiny",
+    n_base=8,
+    cop_members=4,
+    cop_iterations=2,
+    base="power",
+    trials={"kss": 2, "copkss": 2, "mkf": 2},
+    max_iter={"kss": 5, "copkss": 3, "mkf": 3},
+    ssc_iterations=20,
+    seeds=2,
+    cheap=1e9,
+    sweep=1,
+    caption="Tiny.",
+)
+
+
+def planted(n_subspaces: int, seed: int) -> Points:
+    data = make_union_of_subspaces(
+        n_subspaces=n_subspaces,
+        dims=2,
+        n_features=24,
+        n_per_subspace=20,
+        random_state=seed,
+    )
+    return Points(data.data, data.target.astype(np.int64), f"planted {seed}")
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Tiny problems on many threads mostly wait."""
+    with threadpool_limits(1):
+        yield
+
+
+@pytest.fixture
+def tiny():
+    return TINY
+
+
+@pytest.fixture
+def tiny_loaders():
+    """Stand-ins for the data sets, through the registry that real runs use too."""
+    return {
+        "hopkins": lambda: [planted(2, 0), planted(3, 1)],
+        "coil20": lambda: [planted(3, 2)],
+        "usps": lambda: [planted(3, 3)],
+        "mnist": absent,
+    }
+
+
+def absent():
+    raise OSError("the file is not there; get it with a command")

@@ -1,0 +1,230 @@
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+
+from ekss.benchmarks import (
+    DATASETS,
+    METHODS,
+    PROFILES,
+    Plan,
+    plan_table1,
+    run_plan,
+    write_table1,
+    write_table2,
+    write_table3,
+)
+from ekss.benchmarks._notes import NOT_EXPLAINED, NOTES
+from ekss.benchmarks._output import _entries
+from ekss.benchmarks._paper import ERRORS, SIZES, parameters
+from ekss.benchmarks._recipes import RECIPES, prepare_features, read_features, recipe_of
+from ekss.benchmarks._settings import COLUMNS, settings
+from ekss.benchmarks._summary import summarise
+from ekss.benchmarks._table1 import run_cell
+
+
+@pytest.fixture
+def plan(tiny, tiny_loaders, tmp_path):
+    def make(datasets, methods):
+        return plan_table1(
+            tiny, tmp_path / "home", tiny_loaders, datasets=datasets, methods=methods
+        )
+
+    return make
+
+
+def fake_rows(plan, error_of):
+    return {
+        cell.key: {
+            "cell": cell.identity(),
+            "error": error_of(cell),
+            "best": {"data": "plain", "made_up": cell.column},
+            "seconds": 1.0,
+            "wall_seconds": 1.0,
+            "peak_megabytes": 10.0,
+            "commit": "abc",
+            "date": "2026-01-02T00:00:00",
+            "machine": {"cpu": "a", "cores": 2, "platform": "b"},
+            "versions": {"python": "3"},
+        }
+        for cell in plan.cells
+    }
+
+
+def test_paper_figures_are_complete():
+    assert set(ERRORS) == {(data, method) for data in DATASETS for method in METHODS}
+    assert set(SIZES) == set(RECIPES) == set(DATASETS)
+    assert ERRORS["mnist", "ekss"] == 2.39
+    assert ERRORS["usps", "copkss"] == 7.73
+    assert parameters("mnist", "ekss") == {
+        "subspace_dim": 13,
+        "top_q": 72,
+        "max_iter": 30,
+        "base": "cop",
+    }
+
+
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
+def test_every_place_of_the_table_has_settings_that_exist(profile):
+    for dataset in DATASETS:
+        for method in METHODS:
+            for column in COLUMNS:
+                tried = settings(dataset, method, column, profile)
+                assert tried, (dataset, method, column)
+                assert {one["data"] for one in tried} <= set(RECIPES[dataset])
+                json.dumps(tried, allow_nan=False)
+
+
+def test_features_are_made_once_and_read_back(tmp_path, tiny_loaders):
+    calls = []
+
+    def load():
+        calls.append(1)
+        return tiny_loaders["coil20"]()
+
+    recipe = recipe_of("coil20", "whitened", None)
+    path = prepare_features(tmp_path, recipe, load)
+    assert prepare_features(tmp_path, recipe, load) == path
+    assert len(calls) == 1
+    (points,) = read_features(path)
+    (raw,) = tiny_loaders["coil20"]()
+    assert points.data.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(points.data, axis=1), 1, rtol=1e-5)
+    first = np.linalg.svd(raw.data)[2][0]
+    np.testing.assert_allclose(points.data @ first, 0, atol=1e-5)
+    np.testing.assert_array_equal(points.target, raw.target)
+
+
+def test_subset_keeps_first_points_of_first_classes(tmp_path, tiny_loaders):
+    recipe = recipe_of("usps", "plain", {"classes": 2, "per_class": 5})
+    (points,) = read_features(prepare_features(tmp_path, recipe, tiny_loaders["usps"]))
+    assert np.bincount(points.target).tolist() == [5, 5]
+
+
+@pytest.mark.filterwarnings("ignore:.*did not reach tol")
+@pytest.mark.parametrize("method", METHODS)
+def test_cells_of_every_method_are_computed(method, plan):
+    cells = plan(["coil20"], [method]).cells
+    for cell in cells[:: len(cells) // 3]:
+        result = run_cell(cell)
+        assert 0 <= result["error"] == min(result["errors"].values())
+        assert 0 <= result["nmi"] <= 1
+        assert result["best"]["data"] in ("plain", "whitened")
+
+
+def test_sweep_of_cuts_uses_the_same_members(plan):
+    cells = plan(["coil20"], ["ekss"]).cells
+    result = run_cell(next(cell for cell in cells if cell.column == "tuned"))
+    names = [json.loads(name) for name in result["errors"]]
+    assert {name["top_q"] for name in names} == {3, 4, 5, 6, 8, 10}
+    assert {name["n_eigenvectors"] for name in names} == {
+        "1 K",
+        "1.2 K",
+        "1.5 K",
+        "2 K",
+    }
+    assert len(names) == 24
+
+
+def test_sequences_are_averaged_each_with_its_best_setting(plan):
+    cells = plan(["hopkins"], ["kss", "tsc"]).cells
+    results = [run_cell(cell) for cell in cells if cell.column == "tuned"]
+    for result in results:
+        each = [one["error"] for one in result["sequences"].values()]
+        assert len(each) == 2
+        assert result["error"] == pytest.approx(np.mean(each), abs=1e-3)
+        assert result["median"] == pytest.approx(np.median(each), abs=1e-3)
+        assert {"mean_2_motions", "mean_3_motions"} <= set(result)
+        assert result["error"] <= min(result["errors"].values()) + 1e-9
+
+
+def test_run_writes_all_files_from_rows(plan, tiny, tmp_path):
+    made = plan(["usps", "mnist"], ["tsc"])
+    assert "mnist" in made.missing
+    rows = run_plan(made, tmp_path / "out", jobs=2)
+    written = write_table1(made, rows, tmp_path / "out", tiny, command="some command")
+    names = [path.name for path in written.files]
+    assert names == ["table1.txt", "table1.md", "table1.csv", "table1.png"]
+    assert "USPS" in written.text
+    assert "MNIST-10k: missing. the file is not there" in written.text
+    assert "31.57" in written.text
+    page = (tmp_path / "out" / "table1.md").read_text()
+    for words in ("some command", "Machine:", "Commit:", "Seeds: 0, 1", "Tiny."):
+        assert words in page
+    table = list(csv.DictReader(io.StringIO((tmp_path / "out/table1.csv").read_text())))
+    assert [line["column"] for line in table] == ["paper", "tuned", "free"] * 2
+    assert table[0]["seeds"] == "2"
+    assert (tmp_path / "out" / "table1.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_label_tuned_is_the_lowest_of_all_columns(plan):
+    made = plan(["usps"], ["tsc"])
+    errors = {"paper": 3.0, "tuned": 9.0, "free": 5.0}
+    rows = fake_rows(made, lambda cell: errors[cell.column] + cell.seed)
+    (entry,) = summarise(made, rows, ["usps"], ["tsc"])
+    assert entry.figures["tuned"].errors == (3.0, 4.0)
+    assert entry.figures["tuned"].best["made_up"] == "paper"
+    assert entry.figures["free"].mean == 5.5
+    assert entry.figures["free"].spread == 0.5
+
+
+def test_difference_is_explained_or_said_not_to_be(plan, tiny, tmp_path):
+    made = plan(["usps", "coil20"], ["tsc"])
+    far = write_table1(made, fake_rows(made, lambda cell: 80.0), tmp_path, tiny)
+    assert "USPS, TSC (paper's parameters +48.4, label-tuned +48.4)" in far.text
+    assert NOTES.get(("usps", "tsc"), NOT_EXPLAINED)[:20] in far.text
+    near = write_table1(
+        made,
+        fake_rows(made, lambda cell: ERRORS[cell.dataset, "tsc"] + 4),
+        tmp_path,
+        tiny,
+    )
+    assert "label-tuned +" not in near.text
+
+
+def test_notes_are_sentences_on_places_of_the_table():
+    for (dataset, method), sentence in NOTES.items():
+        assert (dataset, method) in ERRORS
+        assert sentence.endswith(".")
+        assert "\n" not in sentence
+
+
+def test_failed_cell_is_shown_with_its_reason(plan, tiny, tmp_path):
+    made = plan(["usps"], ["tsc"])
+    rows = fake_rows(made, lambda cell: 30.0)
+    for cell in made.cells:
+        if cell.column == "free":
+            rows[cell.key]["failed"] = "out of memory: 9 GB"
+    text = write_table1(made, rows, tmp_path, tiny).text
+    assert "USPS, TSC, ours, label-free: failed: out of memory: 9 GB" in text
+    assert _entries(made, rows)[0].figures["tuned"].mean == 30.0
+
+
+def test_table2_gives_sizes_beside_the_papers(tiny_loaders, tmp_path):
+    def absent():
+        raise OSError("not there; get it")
+
+    loaders = {name: tiny_loaders.get(name, absent) for name in DATASETS}
+    text = write_table2(loaders, tmp_path).text
+    usps = next(line for line in text.splitlines() if line.startswith("USPS"))
+    assert usps.split() == ["USPS", "9298", "60", "10", "3", "256", "24"]
+    assert "40-60" in text
+    assert "Yale B: missing. not there; get it" in text
+
+
+def test_table3_gives_the_choice_of_the_labels(plan, tmp_path):
+    made = plan(["usps"], ["tsc"])
+    errors = {"paper": 3.0, "tuned": 2.0, "free": 5.0}
+    rows = fake_rows(made, lambda cell: errors[cell.column])
+    written = write_table3(made, rows, tmp_path)
+    assert "top_q=3" in written.text
+    assert "made_up=tuned" in written.text
+    assert {path.suffix for path in written.files} == {".txt", ".md", ".csv"}
+
+
+def test_empty_plan_still_makes_a_table(tiny, tmp_path):
+    plan = Plan("table1", (), run_cell, dict.fromkeys(DATASETS, "no data"))
+    text = write_table1(plan, {}, tmp_path, tiny).text
+    assert text.count("missing. no data") == len(DATASETS)

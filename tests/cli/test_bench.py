@@ -1,0 +1,77 @@
+import json
+import re
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from ekss.benchmarks import PROFILES
+from ekss.benchmarks._recipes import Points, prepare_features, recipe_of
+from ekss.cli import app
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(app, ["bench", *map(str, arguments)])
+
+
+@pytest.fixture
+def home(tmp_path):
+    """A data home with prepared features of USPS and nothing else."""
+
+    def load():
+        rng = np.random.default_rng(0)
+        data = np.concatenate([rng.normal(size=(40, 2)) @ rng.normal(size=(2, 30))] * 2)
+        return [Points(data, np.repeat([0, 1], 40), "made up")]
+
+    recipe = recipe_of("usps", "plain", PROFILES["smoke"].subset)
+    prepare_features(tmp_path / "home", recipe, load)
+    return tmp_path / "home"
+
+
+def test_table1_runs_what_is_there_and_tells_how_to_get_the_rest(home, tmp_path):
+    output = tmp_path / "out"
+    arguments = ["table1", "--profile", "smoke", "--datasets", "usps,coil20"]
+    arguments += ["--methods", "tsc", "--data-home", home, "-o", output, "--jobs", 1]
+    result = invoke(*arguments)
+    assert result.exit_code == 0, result.output
+    assert "3 cells, 0 of them on disk" in result.output
+    assert re.search(r"missing: coil20: .*ekss data fetch", result.output)
+    assert "3/3 usps tsc" in result.output
+    rows = [json.loads(path.read_text()) for path in output.glob("rows/*.json")]
+    assert {row["cell"]["column"] for row in rows} == {"paper", "tuned", "free"}
+    assert "not comparable" in (output / "table1.md").read_text()
+    again = invoke(*arguments)
+    assert "3 cells, 3 of them on disk" in again.output
+    third = invoke("table3", "--profile", "smoke", "--data-home", home, "-o", output)
+    assert "top_q=3" in third.output
+
+
+def test_dry_run_computes_nothing(home, tmp_path):
+    arguments = ["table1", "--profile", "smoke", "--datasets", "usps", "--dry-run"]
+    result = invoke(*arguments, "--data-home", home, "-o", tmp_path / "out")
+    assert result.exit_code == 0
+    assert "24 cells" in result.output
+    assert "sscomp" in result.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_table2_without_data_says_so(tmp_path):
+    result = invoke("table2", "--data-home", tmp_path, "-o", tmp_path / "out")
+    assert result.exit_code == 0
+    assert "9298" in result.output
+    assert "USPS: missing." in result.output
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("--datasets", "usps,nothing", "'nothing'; choose from hopkins"),
+        ("--methods", "", "empty; choose from ekss"),
+        ("--profile", "huge", "choose one of smoke, quick, paper"),
+        ("--jobs", "0", "runs nothing"),
+    ],
+)
+def test_wrong_option_is_refused_in_words(option, value, words, tmp_path):
+    result = invoke("table1", "--data-home", tmp_path, option, value)
+    assert isinstance(result.exception, ValueError)
+    assert words in str(result.exception)
