@@ -3,8 +3,8 @@ import pytest
 
 from ekss.core import ksubspaces
 from ekss.core.bases import Flats, random_bases, squared_residuals
-from ekss.core.ensemble import random_start
 from ekss.core.ksubspaces import assign, k_subspaces
+from ekss.core.starts import random_start
 from ekss.core.updates import UPDATES
 from ekss.datasets import make_union_of_subspaces
 from ekss.metrics import clustering_error

@@ -2,9 +2,14 @@ import numpy as np
 import pytest
 
 from ekss.core.bases import Flats, random_bases, squared_residuals
-from ekss.core.ensemble import random_start
 from ekss.core.ksubspaces import assign
-from ekss.core.mkf import descend, distances, median_k_flats, neighbourhood_start
+from ekss.core.mkf import (
+    SEEDS_PER_DIM,
+    descend,
+    distances,
+    median_k_flats,
+)
+from ekss.core.starts import neighbourhood_start, random_start
 from ekss.datasets import make_union_of_subspaces
 from ekss.metrics import clustering_error
 
@@ -20,7 +25,7 @@ def planted(seed=0, outliers=0.0, noise=0.0, dtype=np.float64):
 
 def run(X, seed=0, n_subspaces=3, dim=3, **options):
     rng = np.random.default_rng(seed)
-    start = neighbourhood_start(X, n_subspaces, dim, rng)
+    start = neighbourhood_start(X, n_subspaces, dim, False, rng, SEEDS_PER_DIM * dim)
     return median_k_flats(X, start, rng, **{"max_iter": 60, "step": 0.3, **options})
 
 
@@ -137,7 +142,7 @@ def test_distances_equal_the_residual_norms():
 
 def test_start_spans_neighbourhoods_and_is_orthonormal():
     X, _ = planted()
-    start = neighbourhood_start(X, 5, 3, np.random.default_rng(0))
+    start = neighbourhood_start(X, 5, 3, False, np.random.default_rng(0), 6)
     gram = start.bases.transpose(0, 2, 1) @ start.bases
     np.testing.assert_allclose(gram, np.broadcast_to(np.eye(3), gram.shape), atol=1e-10)
     # every flat is spanned by points near a point of the data, so it fits some well

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from ekss.core.bases import Flats, random_bases, squared_residuals
-from ekss.core.ensemble import random_start
 from ekss.core.ksubspaces import assign
+from ekss.core.starts import random_start
 from ekss.core.updates import (
     UPDATES,
     assigned_gains,

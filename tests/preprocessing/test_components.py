@@ -6,10 +6,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ekss import EKSS
+from ekss.core.spectrum import leading_spectrum
 from ekss.datasets import make_union_of_subspaces
 from ekss.metrics import clustering_error
 from ekss.preprocessing import PrincipalComponents, RemoveComponents, UnitRows
-from ekss.preprocessing._spectrum import leading_spectrum
 
 # A singular value decomposition, X^T X and X X^T, in this order.
 SHAPES = [(60, 40), (400, 300), (300, 400)]

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ekss.core.bases import Flats, random_bases
 from ekss.core.ksubspaces import k_subspaces, squared_norms
+from ekss.core.starts import STARTS
 from ekss.core.updates import UPDATES, assigned_gains
 
 
@@ -29,6 +29,11 @@ class MemberOptions:
         Name of the basis update, a key of :data:`ekss.core.updates.UPDATES`.
     affine : bool
         Whether candidate subspaces may miss the origin.
+    start : str
+        Where candidates begin, a key of :data:`ekss.core.starts.STARTS`.
+    least_points : int
+        A member draws fewer candidates where its dimension times this number exceeds
+        the points a candidate would have on average; 0 never does.
     """
 
     n_candidates: tuple[int, int]
@@ -36,6 +41,8 @@ class MemberOptions:
     max_iter: int
     base: str = "pca"
     affine: bool = False
+    start: str = "random"
+    least_points: int = 0
 
 
 @dataclass(frozen=True)
@@ -66,7 +73,7 @@ def run_member(
 ) -> Member:
     """Run member number ``member``: a pure function of the data, seed and number.
 
-    Draws candidate bases uniformly, assigns, iterates K-subspaces (the paper's Alg. 1,
+    Draws candidate bases, assigns, iterates K-subspaces (the paper's Alg. 1,
     lines 4 to 10), then fits each cluster once more to measure the quality of the
     clustering.
 
@@ -90,7 +97,12 @@ def run_member(
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(member,)))
     n_candidates = int(rng.integers(*options.n_candidates, endpoint=True))
     dim = int(rng.integers(*options.subspace_dim, endpoint=True))
-    start = random_start(X, n_candidates, dim, options.affine, rng)
+    if options.least_points:
+        affordable = len(X) // (options.least_points * dim)
+        n_candidates = max(
+            min(n_candidates, affordable), min(options.n_candidates[0], 2)
+        )
+    start = STARTS[options.start](X, n_candidates, dim, options.affine, rng)
     update = UPDATES[options.base]
     run = k_subspaces(X, start, update, max_iter=options.max_iter, norms=norms)
     refitted = update(X, run.labels, run.assignment.own, run.flats)
@@ -99,19 +111,3 @@ def run_member(
     weight = min(max(gains / total, 0.0), 1.0) if total > 0 else 1.0
     dtype = np.min_scalar_type(n_candidates - 1)
     return Member(run.labels.astype(dtype), weight, len(run.costs) - 1)
-
-
-def random_start(
-    X: NDArray[np.floating],
-    n_subspaces: int,
-    dim: int,
-    affine: bool,
-    rng: np.random.Generator,
-) -> Flats:
-    """Draw uniform bases; affine subspaces pass through randomly chosen points."""
-    bases = random_bases(n_subspaces, X.shape[1], dim, rng, X.dtype)
-    if not affine:
-        return Flats(bases)
-    points = X[rng.integers(len(X), size=n_subspaces)]
-    inside = np.einsum("kdj,kd->kj", bases, points)
-    return Flats(bases, points - np.einsum("kdj,kj->kd", bases, inside))

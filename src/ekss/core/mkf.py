@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ekss.core.bases import Flats, group_rows, principal_basis, random_bases
+from ekss.core.bases import Flats, group_rows, principal_basis
 from ekss.core.ksubspaces import Assignment, assign
+from ekss.core.starts import nearest_points
 
 # Distances below this share of the typical length count as noise: there the gradient
 # fades instead of jumping between unit vectors.
@@ -18,7 +19,7 @@ _SHRINK = 0.5
 # Passes in a row without a fall of the cost worth the name, after which a run ends.
 _PATIENCE = 5
 # Points that span a fresh flat, for each of its dimensions.
-_SEEDS_PER_DIM = 2
+SEEDS_PER_DIM = 2
 
 
 @dataclass(frozen=True)
@@ -139,30 +140,6 @@ def descend(
     return Flats(np.linalg.qr(columns.transpose(0, 2, 1))[0])
 
 
-def neighbourhood_start(
-    X: NDArray[np.floating], n_subspaces: int, dim: int, rng: np.random.Generator
-) -> Flats:
-    """Span each subspace by the neighbourhood of a randomly chosen point.
-
-    The neighbours are the ``2 dim`` points of largest absolute inner product, fitted
-    by PCA; what they leave free is filled at random.
-    """
-    spare = random_bases(n_subspaces, X.shape[1], dim, rng, X.dtype)
-    seeds = rng.choice(len(X), n_subspaces, replace=len(X) < n_subspaces)
-    return Flats(
-        np.stack([_span_near(X, seed, spare[k]) for k, seed in enumerate(seeds)])
-    )
-
-
-def _span_near(
-    X: NDArray[np.floating], seed: int, spare: NDArray[np.floating]
-) -> NDArray[np.floating]:
-    """Fit a subspace to the points of largest inner product with a seed point."""
-    dim = spare.shape[1]
-    near = np.argsort(-np.abs(X @ X[seed]), kind="stable")[: _SEEDS_PER_DIM * dim]
-    return principal_basis(X[near], dim, spare)
-
-
 def distances(
     X: NDArray[np.floating], flats: Flats, assignment: Assignment
 ) -> NDArray[np.floating]:
@@ -181,7 +158,8 @@ def _refill(X: NDArray[np.floating], flats: Flats, assignment: Assignment) -> Fl
     if len(empty) == 0:
         return flats
     worst = np.argsort(-distances(X, flats, assignment), kind="stable")
-    bases = flats.bases.copy()
+    bases, dim = flats.bases.copy(), flats.bases.shape[2]
     for k, seed in zip(empty, worst, strict=False):
-        bases[k] = _span_near(X, seed, bases[k])
+        near = nearest_points(X, seed, SEEDS_PER_DIM * dim, affine=False)
+        bases[k] = principal_basis(X[near], dim, bases[k])
     return Flats(bases)

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from math import ceil
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics.pairwise import euclidean_distances
 
+from ekss.estimators._checks import check_int_range, is_auto
+
 _PROBES = 64
 _ENERGY = 0.95
 # Noise makes the count grow without bound, and with it the cost of every member.
 _LARGEST_DIM = 20
+_SHARES = (0.8, 0.95)
+_MOST = 25
+_FLAT_ENERGY = 0.99
+_FLAT = 3
 
 
 def estimate_dim(
@@ -31,18 +40,88 @@ def estimate_dim(
     """
     n, n_features = X.shape
     size = min(n, max(10, n // (4 * n_clusters)))
-    probes = rng.choice(n, min(_PROBES, n), replace=False)
-    if affine:
-        remoteness = euclidean_distances(X[probes], X)
-    else:
-        remoteness = -np.abs(X[probes] @ X.T)
-    near = np.argpartition(remoteness, size - 1, axis=1)[:, :size]
-    counts = [
-        _directions_for(X[rows] - affine * X[rows].mean(axis=0), _ENERGY)
-        for rows in near
-    ]
+    (count,) = _median_directions(X, size, (_ENERGY,), rng, affine=affine)
     most = max(1, min(_LARGEST_DIM, n_features // 2, n // (3 * n_clusters)))
-    return int(np.clip(int(np.median(counts)), 1, most))
+    return min(count, most)
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """What neighbourhoods tell about the subspaces.
+
+    Attributes
+    ----------
+    affine : bool
+        Whether subspaces may miss the origin.
+    low, high : int
+        Range of their dimension.
+    """
+
+    affine: bool
+    low: int
+    high: int
+
+
+def has_flat_neighbourhoods(
+    X: NDArray[np.floating], n_clusters: int, rng: np.random.Generator
+) -> bool:
+    """Tell whether points lie, within 1 % of energy, on flats of dimension up to 3.
+
+    A neighbourhood is half a cluster's worth of nearest points, less their mean. It
+    is so for the tracks of points on moving bodies, whose flats miss the origin; images
+    and noisy data need many more directions.
+    """
+    size = min(len(X), max(10, len(X) // (2 * n_clusters)))
+    return _median_directions(X, size, (_FLAT_ENERGY,), rng, affine=True)[0] <= _FLAT
+
+
+def resolve_geometry(
+    subspace_dim: Any,
+    X: NDArray[np.floating],
+    n_clusters: int,
+    seed: int,
+    *,
+    affine: bool,
+) -> Geometry:
+    """Take the dimensions that were given, or estimate them for "auto"."""
+    if is_auto("subspace_dim", subspace_dim, "an integer, or a pair of integers"):
+        rng = np.random.default_rng(seed)
+        return estimate_geometry(X, n_clusters, rng, affine=affine)
+    low, high = check_int_range(
+        "subspace_dim",
+        subspace_dim,
+        1,
+        X.shape[1],
+        limit="n_features",
+        also=' or "auto"',
+    )
+    return Geometry(affine, low, high)
+
+
+def estimate_geometry(
+    X: NDArray[np.floating],
+    n_clusters: int,
+    rng: np.random.Generator,
+    *,
+    affine: bool,
+) -> Geometry:
+    """Estimate the range of dimensions of the subspaces of the clusters.
+
+    In a cluster's worth of nearest points, linear subspaces have as many dimensions as
+    hold 80 % to 95 % of the energy, at most 25 and a third of the cluster's points;
+    affine ones as many as hold 99 % of half a cluster's worth, or one more.
+    """
+    n, n_features = X.shape
+    most = max(1, min(_MOST, n_features // 2, n // (3 * n_clusters)))
+    if affine:
+        size = min(n, max(10, n // (2 * n_clusters)))
+        (dim,) = _median_directions(X, size, (_FLAT_ENERGY,), rng, affine=True)
+        low, high = min(dim, most), min(dim + 1, most)
+    else:
+        size = min(n, max(10, n // n_clusters))
+        low, high = _median_directions(X, size, _SHARES, rng, affine=False)
+        low, high = min(low, most), min(high, most)
+    return Geometry(affine, low, high)
 
 
 def default_top_q(n_samples: int, n_clusters: int) -> int:
@@ -50,10 +129,33 @@ def default_top_q(n_samples: int, n_clusters: int) -> int:
     return min(10, max(3, ceil(n_samples / (6 * n_clusters))), n_samples - 1)
 
 
-def _directions_for(points: NDArray[np.floating], share: float) -> int:
-    """Count the principal directions that hold a share of the energy."""
+def _median_directions(
+    X: NDArray[np.floating],
+    size: int,
+    shares: Sequence[float],
+    rng: np.random.Generator,
+    *,
+    affine: bool,
+) -> tuple[int, ...]:
+    """Count directions that hold each share of a neighbourhood's energy; the median."""
+    probes = rng.choice(len(X), min(_PROBES, len(X)), replace=False)
+    if affine:
+        remoteness = euclidean_distances(X[probes], X)
+    else:
+        remoteness = -np.abs(X[probes] @ X.T)
+    near = np.argpartition(remoteness, size - 1, axis=1)[:, :size]
+    counts = [
+        _directions_for(X[rows] - affine * X[rows].mean(axis=0), shares)
+        for rows in near
+    ]
+    return tuple(int(count) for count in np.median(counts, axis=0))
+
+
+def _directions_for(points: NDArray[np.floating], shares: Sequence[float]) -> list[int]:
+    """Count the principal directions that hold each share of the energy."""
     energy = np.linalg.svd(points, compute_uv=False) ** 2
     total = energy.sum()
     if total <= 0:
-        return 1
-    return int(np.searchsorted(np.cumsum(energy) / total, share) + 1)
+        return [1] * len(shares)
+    held = np.cumsum(energy) / total
+    return [int(np.searchsorted(held, share) + 1) for share in shares]

@@ -42,8 +42,9 @@ class SubspaceClusterer(
     """
 
     n_clusters: int
-    affine: bool
+    affine: bool | str
     normalize: bool | str
+    affine_: bool
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """Assign each point to its nearest subspace.
@@ -98,7 +99,7 @@ class SubspaceClusterer(
 
     def _residuals(self, X: ArrayLike) -> NDArray[np.floating]:
         check_is_fitted(self)
-        points = validated(self, X, reset=False, double=bool(self.affine))
+        points = validated(self, X, reset=False, double=self.affine_)
         points = self._scaled(points)
         bases = self.bases_.astype(points.dtype, copy=False)
         offsets = self.offsets_
@@ -112,20 +113,26 @@ class SubspaceClusterer(
         Affine clustering does not depend on the origin; it works in float64, because
         clusters far from each other would cancel the digits of float32.
         """
-        affine = check_bool("affine", self.affine)
         if not isinstance(self.normalize, (bool, np.bool_)):
             is_auto("normalize", str(self.normalize), "True or False")
-        points = validated(self, X, reset=True, double=affine)
+        points = validated(self, X, reset=True)
         check_int("n_clusters", self.n_clusters, 1, len(points), limit="n_samples")
-        points = self._scaled(points)
+        self.affine_ = affine = self._resolve_affine(points)
+        points = self._scaled(
+            points.astype(np.float64, copy=False) if affine else points
+        )
         centre = points.mean(axis=0) if affine else np.zeros(1, points.dtype)
         points = points - centre if affine else points
         # Squares of very large or small entries would over- or underflow.
-        scale = _power_of_two(float(np.abs(points).max()))
+        scale = power_of_two(float(np.abs(points).max()))
         return Prepared(np.ascontiguousarray(points / scale), centre, scale)
 
+    def _resolve_affine(self, points: NDArray[np.floating]) -> bool:
+        """Return whether subspaces may miss the origin."""
+        return check_bool("affine", self.affine)
+
     def _scaled(self, points: NDArray[np.floating]) -> NDArray[np.floating]:
-        wanted = not self.affine if self.normalize == "auto" else self.normalize
+        wanted = not self.affine_ if self.normalize == "auto" else self.normalize
         return unit_rows(points) if wanted else points
 
     def _store_model(
@@ -142,7 +149,7 @@ class SubspaceClusterer(
         return self
 
 
-def _power_of_two(largest: float) -> float:
+def power_of_two(largest: float) -> float:
     """Return the scale that brings the largest entry near 1 and rounds nothing."""
     return 2.0 ** math.floor(math.log2(largest)) if largest > 0 else 1.0
 

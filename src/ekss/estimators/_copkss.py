@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ekss.core.cop import COHERENT_SHARE, update_cop
-from ekss.core.ensemble import random_start
 from ekss.core.ksubspaces import KSubspacesRun, k_subspaces
+from ekss.core.starts import random_start
 from ekss.estimators._checks import check_real
 from ekss.estimators._restarts import RestartedClusterer
 

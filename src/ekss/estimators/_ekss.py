@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
-from typing import Self
+from math import ceil
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 from sklearn.utils import check_random_state
 
 from ekss.core.bases import fit_clusters
-from ekss.core.ensemble import MemberOptions, run_member
+from ekss.core.ensemble import Member, MemberOptions, run_member
 from ekss.core.ksubspaces import squared_norms
+from ekss.core.starts import STARTS
 from ekss.core.updates import UPDATES
-from ekss.estimators._auto import default_top_q, estimate_dim
-from ekss.estimators._base import LARGEST_SEED, SubspaceClusterer
+from ekss.estimators._auto import (
+    Geometry,
+    default_top_q,
+    has_flat_neighbourhoods,
+    resolve_geometry,
+)
+from ekss.estimators._base import LARGEST_SEED, SubspaceClusterer, power_of_two
 from ekss.estimators._checks import (
     check_bool,
     check_choice,
@@ -23,18 +32,33 @@ from ekss.estimators._checks import (
     check_workers,
     is_auto,
 )
+from ekss.estimators._coordinates import Coordinates, leading_coordinates
+from ekss.estimators._cutting import (
+    Candidate,
+    choose_cut,
+    gather_evidence,
+    lists_needed,
+    neighbour_counts,
+)
 from ekss.estimators._parallel import map_numbers, one_blas_thread, progress
 from ekss.graph.coassociation import (
     SCAN_CHUNKS,
+    Votes,
     nearest_by_votes,
     prepare_votes,
     votes_outside,
 )
+from ekss.graph.cuts import CUTTERS, Cutter
 from ekss.graph.neighbours import symmetric_graph
+from ekss.graph.selection import Score, score_cut
 from ekss.graph.spectral import spectral_labels
 
 # Connections a stray point gets: its few strongest votes say where it belongs.
 _BRIDGES = 10
+# Members that split classes into pieces vote more purely than members that do not.
+_PIECES = (4, 8)
+# ... of at least so many points for each dimension.
+_LEAST_POINTS = 2
 
 
 class EKSS(SubspaceClusterer):
@@ -46,6 +70,11 @@ class EKSS(SubspaceClusterer):
     the top q votes of each point make a sparse graph, and the graph is cut by spectral
     clustering (Algorithm 1 of [1]_).
 
+    By default nothing needs tuning: dimensions come from the data, every member draws
+    its own dimension and number of candidates, and of many cuts of the votes the one is
+    kept that subspaces and votes agree on best. With ``subspace_dim``, ``n_candidates``
+    and ``top_q`` given as integers it is the algorithm of the paper.
+
     Parameters
     ----------
     n_clusters : int, default=8
@@ -53,34 +82,51 @@ class EKSS(SubspaceClusterer):
     subspace_dim : "auto", int or (int, int), default="auto"
         Dimension of the candidate subspaces; with a pair each member draws its own
         from that range, and the clusters get the middle of it, rounded down. "auto"
-        estimates a dimension d from the neighbourhoods of points, lets members draw
-        from d/2 to 3d/2 and gives the clusters d.
-    n_candidates : int, (int, int) or None, default=None
+        estimates a range from the neighbourhoods of points.
+    n_candidates : "auto", int, (int, int) or None, default="auto"
         Number of candidate subspaces of a member; with a pair each member draws its
-        own. None is ``n_clusters``.
-    n_base : int, default=200
+        own. None is ``n_clusters``. "auto" is the same when ``subspace_dim`` is given;
+        otherwise members draw from 4 to 8 times ``n_clusters``, and half the estimated
+        dimensions, because they fit pieces of clusters.
+    n_base : int, default=150
         Number of members B.
-    max_iter : int, default=5
+    max_iter : int, default=3
         Iterations T of K-subspaces in a member; 0 is EKSS-0, which has the recovery
         guarantees of the paper.
     top_q : "auto" or int, default="auto"
-        Votes kept a point. "auto" is max(3, n_samples / (6 n_clusters)), at most 10.
+        Votes kept a point. With "auto" graphs of several q are cut in several ways and
+        the cut of lowest ``cut_score`` is kept; an integer makes the one graph and
+        the one cut of the paper.
     weighting : {"cost", "uniform"}, default="cost"
         Weight of a member: the share of the energy of X that its subspaces capture
         (the paper's w(b)), or 1.
-    divide_by_size : bool, default=False
-        Divide votes by the size of the base cluster they come from.
+    divide_by_size : bool, default=True
+        Divide votes by the size of the base cluster they come from; False is the
+        paper's vote.
     base : {"power", "pca", "cop"}, default="power"
         Basis update of a member: one warm power step towards the principal components,
         exact PCA, or PCA of the most coherent points (Coherence Pursuit), which
         resists outliers. The power step is many times faster than the other two.
-    affine : bool, default=False
-        Whether subspaces may miss the origin.
+    start : {"auto", "random", "neighbours"}, default="auto"
+        Where the candidates of a member begin: random subspaces, as in the paper, or
+        neighbourhoods of random points. "auto" is random for linear subspaces, and
+        neighbourhoods for affine ones, of which random ones lie far from all points.
+    affine : bool or "auto", default="auto"
+        Whether subspaces may miss the origin. "auto" allows it where neighbourhoods
+        lie on flats of dimension at most 3 within 1 % of their energy, as tracks of
+        points on moving bodies do.
     normalize : bool or "auto", default="auto"
         Scale points to unit length first. "auto" does so for linear subspaces, where
         length carries no information, and not for affine ones.
     n_eigenvectors : int, default=None
-        Eigenvectors used for the cut; None is ``n_clusters``.
+        Eigenvectors used for the one cut when ``top_q`` is an integer; None is
+        ``n_clusters``.
+    cutters : sequence of callables, default=None
+        Ways of cutting when ``top_q="auto"``; None is :data:`ekss.graph.CUTTERS`. See
+        :func:`ekss.graph.candidate_cuts` for adding one.
+    cut_score : callable, default=None
+        ``cut_score(labels, evidence)``, lower is better; None is
+        :func:`ekss.graph.score_cut`.
     n_jobs : int, default=None
         Parallel workers, as in joblib. Labels do not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -107,6 +153,11 @@ class EKSS(SubspaceClusterer):
     eigenvalues_ : ndarray
         Largest eigenvalues of the normalised affinity, one more than eigenvectors
         where there is one, to show the gap.
+    candidates_ : tuple
+        With ``top_q="auto"``: every cut that was considered, best first, with its
+        ``origin``, ``top_q`` and ``score``; otherwise empty.
+    affine_ : bool
+        Whether subspaces may miss the origin.
     n_iter_ : int
         Largest number of iterations that a member used.
     n_clusters_, subspace_dim_, top_q_ : int
@@ -142,16 +193,19 @@ class EKSS(SubspaceClusterer):
         n_clusters: int = 8,
         subspace_dim: str | int | tuple[int, int] = "auto",
         *,
-        n_candidates: int | tuple[int, int] | None = None,
-        n_base: int = 200,
-        max_iter: int = 5,
+        n_candidates: str | int | tuple[int, int] | None = "auto",
+        n_base: int = 150,
+        max_iter: int = 3,
         top_q: str | int = "auto",
         weighting: str = "cost",
-        divide_by_size: bool = False,
+        divide_by_size: bool = True,
         base: str = "power",
-        affine: bool = False,
+        start: str = "auto",
+        affine: bool | str = "auto",
         normalize: bool | str = "auto",
         n_eigenvectors: int | None = None,
+        cutters: Sequence[Cutter] | None = None,
+        cut_score: Score | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -165,9 +219,12 @@ class EKSS(SubspaceClusterer):
         self.weighting = weighting
         self.divide_by_size = divide_by_size
         self.base = base
+        self.start = start
         self.affine = affine
         self.normalize = normalize
         self.n_eigenvectors = n_eigenvectors
+        self.cutters = cutters
+        self.cut_score = cut_score
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -189,96 +246,153 @@ class EKSS(SubspaceClusterer):
         prepared = self._prepare(X)
         points = prepared.points
         seed = int(check_random_state(self.random_state).randint(LARGEST_SEED))
-        options = self._member_options(points, seed)
-        self.top_q_ = self._resolve_top_q(len(points))
-        run = partial(
-            run_member, points, seed, options=options, norms=squared_norms(points)
+        geometry = resolve_geometry(
+            self.subspace_dim, points, self.n_clusters, seed, affine=self.affine_
         )
+        options = self._member_options(len(points), geometry)
+        q = self._resolve_top_q(len(points))
+        kept = Coordinates(points, None)
         with one_blas_thread():
-            members = list(
-                map_numbers(
-                    run,
-                    self.n_base,
-                    n_jobs=self.n_jobs,
-                    description="members",
-                    show=self.verbose > 0,
-                )
-            )
-            self.base_labels_ = np.stack([member.labels for member in members]).T
-            self.base_weights_ = np.array([member.weight for member in members])
-            self.n_iter_ = max(member.n_iter for member in members)
-            labels = self._cut_votes(seed)
-            dim = sum(options.subspace_dim) // 2
+            if self.subspace_dim == "auto":
+                span = geometry.high + geometry.affine
+                kept = leading_coordinates(points, self.n_clusters, span)
+            self._run_members(kept.points, seed, options)
+            labels = self._cut_votes(kept, geometry, q, seed)
+            dim = (geometry.low + geometry.high) // 2
             flats = fit_clusters(
-                points, labels, self.n_clusters, dim, affine=options.affine, seed=seed
+                points, labels, self.n_clusters, dim, affine=self.affine_, seed=seed
             )
         return self._store_model(flats, labels, prepared)
 
-    def _member_options(self, points: NDArray[np.floating], seed: int) -> MemberOptions:
-        n_samples, n_features = points.shape
+    def _resolve_affine(self, points: NDArray[np.floating]) -> bool:
+        if not is_auto("affine", self.affine, "True or False"):
+            return check_bool("affine", self.affine)
+        rows = points / power_of_two(float(np.abs(points).max()))
+        rng = np.random.default_rng(0)
+        return has_flat_neighbourhoods(rows, self.n_clusters, rng)
+
+    def _member_options(self, n_samples: int, geometry: Geometry) -> MemberOptions:
         check_int("n_base", self.n_base, 1)
         check_workers(self.n_jobs, self.verbose)
-        if self.n_eigenvectors is not None:
-            check_int("n_eigenvectors", self.n_eigenvectors, self.n_clusters)
-        affine = bool(self.affine)
-        dims = self.subspace_dim
-        if is_auto("subspace_dim", dims, "an integer, or a pair of integers"):
-            rng = np.random.default_rng(seed)
-            dim = estimate_dim(points, self.n_clusters, rng, affine=affine)
-            dims = (dim - dim // 2, dim + dim // 2)
-        candidates = self.n_candidates
+        dims = geometry.low, geometry.high
+        candidates: Any = self.n_candidates
+        in_pieces = False
+        if is_auto("n_candidates", candidates, "an integer, or a pair of integers"):
+            in_pieces = self.subspace_dim == "auto"
+            candidates = None
         if candidates is None:
             candidates = self.n_clusters
+        if in_pieces:
+            fewest, most = (min(n_samples, c * self.n_clusters) for c in _PIECES)
+            candidates = fewest, most
+            if not geometry.affine:
+                dims = ceil(geometry.low / 2), ceil(geometry.high / 2)
+        start = check_choice("start", self.start, ("auto", *STARTS))
+        if start == "auto":
+            start = "neighbours" if geometry.affine else "random"
         return MemberOptions(
             n_candidates=check_int_range(
                 "n_candidates", candidates, 1, n_samples, limit="n_samples"
             ),
-            subspace_dim=check_int_range(
-                "subspace_dim",
-                dims,
-                1,
-                n_features,
-                limit="n_features",
-                also=' or "auto"',
-            ),
+            subspace_dim=dims,
             max_iter=check_int("max_iter", self.max_iter, 0),
             base=check_choice("base", self.base, tuple(UPDATES)),
-            affine=affine,
+            affine=geometry.affine,
+            start=start,
+            least_points=_LEAST_POINTS if in_pieces else 0,
         )
 
-    def _resolve_top_q(self, n_samples: int) -> int:
+    def _resolve_top_q(self, n_samples: int) -> int | None:
+        """Return the one q of the paper's cut, or None where cuts are to be chosen."""
         check_choice("weighting", self.weighting, ("cost", "uniform"))
         check_bool("divide_by_size", self.divide_by_size)
-        if is_auto("top_q", self.top_q, "an integer"):
+        if self.n_eigenvectors is not None:
+            check_int("n_eigenvectors", self.n_eigenvectors, self.n_clusters)
+        if not is_auto("top_q", self.top_q, "an integer"):
+            return check_int(
+                "top_q",
+                self.top_q,
+                1,
+                n_samples - 1,
+                limit="n_samples-1",
+                also=' or "auto"',
+            )
+        if self.n_eigenvectors is not None or self.n_clusters in (1, n_samples):
             return default_top_q(n_samples, self.n_clusters)
-        return check_int(
-            "top_q",
-            self.top_q,
-            1,
-            n_samples - 1,
-            limit="n_samples-1",
-            also=' or "auto"',
-        )
+        return None
 
-    def _cut_votes(self, seed: int) -> NDArray[np.int64]:
-        """Make the graph of the strongest votes and cut it."""
+    def _run_members(
+        self, points: NDArray[np.floating], seed: int, options: MemberOptions
+    ) -> None:
+        run = partial(
+            run_member, points, seed, options=options, norms=squared_norms(points)
+        )
+        members: list[Member] = list(
+            map_numbers(
+                run,
+                self.n_base,
+                n_jobs=self.n_jobs,
+                description="members",
+                show=self.verbose > 0,
+            )
+        )
+        self.base_labels_ = np.stack([member.labels for member in members]).T
+        self.base_weights_ = np.array([member.weight for member in members])
+        self.n_iter_ = max(member.n_iter for member in members)
+
+    def _cut_votes(
+        self, kept: Coordinates, geometry: Geometry, q: int | None, seed: int
+    ) -> NDArray[np.int64]:
+        """Make graphs of the strongest votes and cut them."""
         show = self.verbose > 0
+        n_samples = len(kept.points)
         votes = prepare_votes(
             self.base_labels_,
             self.base_weights_ if self.weighting == "cost" else None,
             divide_by_size=self.divide_by_size,
         )
+        counts = (q,) if q else neighbour_counts(n_samples, self.n_clusters)
+        longest = q or lists_needed(n_samples, counts)
         with progress("votes", SCAN_CHUNKS, show=show) as advance:
             neighbours = nearest_by_votes(
-                votes, self.top_q_, n_jobs=self.n_jobs, report=advance
+                votes, longest, n_jobs=self.n_jobs, report=advance
             )
-        self.affinity_ = symmetric_graph(neighbours)
-        with progress("spectral cut", None, show=show):
+        self.candidates_: tuple[Candidate, ...] = ()
+        if q is None:
+            chosen = choose_cut(
+                votes,
+                neighbours,
+                gather_evidence(kept, geometry, neighbours, self.base_labels_),
+                counts,
+                self.n_clusters,
+                cutters=CUTTERS if self.cutters is None else self.cutters,
+                score=score_cut if self.cut_score is None else self.cut_score,
+                seed=seed,
+                n_jobs=self.n_jobs,
+                show=show,
+            )
+            if chosen is not None:
+                self.top_q_ = chosen.top_q
+                self.affinity_ = chosen.affinity
+                self.embedding_ = chosen.embedding
+                self.eigenvalues_ = chosen.eigenvalues
+                self.candidates_ = chosen.candidates
+                return chosen.labels
+            q = default_top_q(n_samples, self.n_clusters)
+        return self._cut_once(votes, symmetric_graph(neighbours, q), q, seed)
+
+    def _cut_once(
+        self, votes: Votes, affinity: csr_array, q: int, seed: int
+    ) -> NDArray[np.int64]:
+        """Make the paper's cut of one graph."""
+        self.top_q_ = q
+        self.affinity_ = affinity
+        with progress("spectral cut", None, show=self.verbose > 0):
             result = spectral_labels(
-                self.affinity_,
+                affinity,
                 self.n_clusters,
                 n_eigenvectors=self.n_eigenvectors,
-                bridge=partial(votes_outside, votes, q=min(self.top_q_, _BRIDGES)),
+                bridge=partial(votes_outside, votes, q=min(q, _BRIDGES)),
                 random_state=seed,
             )
         self.embedding_ = result.embedding

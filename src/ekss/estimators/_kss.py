@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ekss.core.ensemble import random_start
 from ekss.core.ksubspaces import KSubspacesRun, k_subspaces
+from ekss.core.starts import random_start
 from ekss.core.updates import UPDATES
 from ekss.estimators._checks import check_choice
 from ekss.estimators._restarts import RestartedClusterer

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ekss.core.mkf import MedianRun, median_k_flats, neighbourhood_start
+from ekss.core.mkf import SEEDS_PER_DIM, MedianRun, median_k_flats
+from ekss.core.starts import neighbourhood_start
 from ekss.estimators._checks import check_real
 from ekss.estimators._restarts import RestartedClusterer
 
@@ -126,7 +127,8 @@ class MedianKFlats(RestartedClusterer):
     def _run(
         self, points: NDArray[np.floating], dim: int, rng: np.random.Generator
     ) -> MedianRun:
-        start = neighbourhood_start(points, self.n_clusters, dim, rng)
+        size = SEEDS_PER_DIM * dim
+        start = neighbourhood_start(points, self.n_clusters, dim, False, rng, size)
         return median_k_flats(
             points,
             start,

@@ -8,12 +8,15 @@ from ekss.graph.coassociation import (
     prepare_votes,
     votes_outside,
 )
+from ekss.graph.cuts import CUTTERS, Cut, CutPool, candidate_cuts
+from ekss.graph.ncut import mean_ncut, mean_votes_ncut
 from ekss.graph.neighbours import (
     Neighbours,
     directed_graph,
     graph_of_rows,
     symmetric_graph,
 )
+from ekss.graph.selection import CutScore, Evidence, score_cut, select_cut
 from ekss.graph.spectral import (
     SpectralEmbedding,
     SpectralResult,
@@ -22,16 +25,26 @@ from ekss.graph.spectral import (
 )
 
 __all__ = [
+    "CUTTERS",
+    "Cut",
+    "CutPool",
+    "CutScore",
+    "Evidence",
     "Neighbours",
     "SpectralEmbedding",
     "SpectralResult",
     "Votes",
+    "candidate_cuts",
     "coassociation_dense",
     "coassociation_topq",
     "directed_graph",
     "graph_of_rows",
+    "mean_ncut",
+    "mean_votes_ncut",
     "nearest_by_votes",
     "prepare_votes",
+    "score_cut",
+    "select_cut",
     "spectral_embedding",
     "spectral_labels",
     "symmetric_graph",

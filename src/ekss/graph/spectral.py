@@ -218,7 +218,7 @@ def spectral_labels(
     n_wanted = min(n_eigenvectors + 1, int(in_cut.sum()))
     pairs = _embed(_restrict(settled.graph, in_cut), n_wanted, solver_rng)
     embedding = np.zeros((n_points, min(n_eigenvectors, pairs.vectors.shape[1])))
-    embedding[in_cut] = _unit_rows(pairs.vectors[:, :n_eigenvectors])
+    embedding[in_cut] = unit_rows(pairs.vectors[:, :n_eigenvectors])
 
     labels = settled.group_of.copy()
     is_equal = settled.n_groups == n_clusters and n_eigenvectors == n_clusters
@@ -227,10 +227,10 @@ def spectral_labels(
             embedding[in_cut], n_clusters, n_init, kmeans_rng
         )
     # Numbered before counting, so that of equal clusters the first one is largest.
-    labels[in_cut] = _number_by_appearance(labels[in_cut])
+    labels[in_cut] = number_by_appearance(labels[in_cut])
     labels[~in_cut] = np.bincount(labels[in_cut]).argmax()
     return SpectralResult(
-        _number_by_appearance(labels),
+        number_by_appearance(labels),
         embedding,
         pairs.values,
         len(sizes),
@@ -315,7 +315,8 @@ def _merge_pairs(
     return np.array([value for value, _, _ in chosen]), vectors
 
 
-def _unit_rows(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+def unit_rows(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scale rows to unit length, as k-means sees them; zero rows stay zero."""
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     return rows / np.where(norms > 0, norms, 1.0)
 
@@ -347,7 +348,8 @@ def _kmeans_labels(
     return labels
 
 
-def _number_by_appearance(labels: NDArray[np.int64]) -> NDArray[np.int64]:
+def number_by_appearance(labels: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Renumber labels 0, 1, ... in order of first appearance."""
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(first)] = np.arange(len(first))

@@ -14,8 +14,8 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from ekss.core.spectrum import leading_spectrum
 from ekss.preprocessing._checks import check_count, check_flag
-from ekss.preprocessing._spectrum import leading_spectrum
 
 
 class _ByComponents(TransformerMixin, BaseEstimator):

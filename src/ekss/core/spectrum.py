@@ -53,7 +53,7 @@ def leading_spectrum(
     Examples
     --------
     >>> import numpy as np
-    >>> from ekss.preprocessing._spectrum import leading_spectrum
+    >>> from ekss.core.spectrum import leading_spectrum
     >>> found = leading_spectrum(np.diag([1.0, -3.0]), 1)
     >>> found.directions + 0.0
     array([[0., 1.]])

@@ -1,0 +1,258 @@
+"""Choose among candidate cuts without labels.
+
+Bad cuts are near-optima of the normalised cut, so the cut alone cannot tell them from
+good ones; the subspaces can. Three quantities are small for a good partition, each in
+its own, incomparable units; their product has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+from scipy.sparse import csr_array
+
+from ekss.core.bases import group_rows
+from ekss.core.ksubspaces import squared_norms
+from ekss.graph.cuts import Cut
+from ekss.graph.ncut import mean_ncut, mean_votes_ncut
+
+# Rows whose residuals are computed at once.
+_BLOCK_ENTRIES = 2**21
+# A cut without any edge outside would make every other difference vanish.
+_SMALLEST_NCUT = 1e-3
+_SMALLEST_OVERLAP = 1e-3
+# A cluster of hardly more points than directions fits anything: its residual is raised
+# at most by this factor.
+_SMALLEST_FREEDOM = 0.05
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What cuts are judged by; nothing here knows true labels.
+
+    Attributes
+    ----------
+    points : ndarray of shape (n_points, n_features)
+        The data, or their leading coordinates.
+    dims : tuple of int
+        Subspace dimensions at which clusters are fitted, ascending.
+    affine : bool
+        Whether subspaces may miss the origin.
+    outside : ndarray of shape (n_points,) or None
+        Squared length of each point outside the given coordinates.
+    graphs : tuple of csr_array
+        Graphs on which the normalised cut is measured.
+    base_labels : ndarray of shape (n_points, n_base) or None
+        Labels of ensemble members, for the normalised cut of all votes.
+    """
+
+    points: NDArray[np.floating]
+    dims: tuple[int, ...]
+    affine: bool = False
+    outside: NDArray[np.floating] | None = None
+    graphs: tuple[csr_array, ...] = ()
+    base_labels: NDArray[Any] | None = None
+
+    @cached_property
+    def norms(self) -> NDArray[np.floating]:
+        """Squared norms of the points."""
+        return squared_norms(self.points)
+
+    @cached_property
+    def floor(self) -> float:
+        """Residual below which differences are rounding errors."""
+        return float(self.norms.mean()) * 100 * float(np.finfo(self.points.dtype).eps)
+
+
+@dataclass(frozen=True)
+class CutScore:
+    r"""Three quantities that are small for a good cut.
+
+    Attributes
+    ----------
+    residual : float
+        Geometric mean over dimensions of the mean squared distance of points to
+        the subspace of their cluster, each cluster's raised by
+        :math:`(1 - d / n_k)^{-2}` as in generalised cross-validation.
+    overlap : float
+        1 - S with S the mean over points and dimensions of
+        :math:`(r' - r) / \max(r, r')`, r the squared distance to the own, r' to the
+        nearest other subspace: a silhouette of subspaces. Near 1 when a class is split,
+        because both halves have the same subspace; in [0, 2].
+    ncut : float
+        Geometric mean over graphs of the mean share of edges that leave a cluster.
+    """
+
+    residual: float
+    overlap: float
+    ncut: float
+
+    @property
+    def total(self) -> float:
+        """Logarithm of the product of the three: lower is better."""
+        return float(np.log(self.residual) + np.log(self.overlap) + np.log(self.ncut))
+
+
+Score = Callable[[NDArray[np.int64], Evidence], Any]
+
+
+def score_cut(labels: NDArray[np.int64], evidence: Evidence) -> CutScore:
+    """Measure a partition by its subspaces and by the graphs.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n_points,)
+        In 0, ..., K - 1, each used, K at least 2.
+    evidence : Evidence
+
+    Returns
+    -------
+    CutScore
+
+    Notes
+    -----
+    O(n_points n_features K max(dims)) time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> lines = np.repeat(np.eye(3)[:2], 4, axis=0)
+    >>> good, bad = np.repeat([0, 1], 4), np.tile([0, 1], 4)
+    >>> seen = Evidence(lines, dims=(1,))
+    >>> score_cut(good, seen).total < score_cut(bad, seen).total
+    True
+    """
+    n_clusters = int(labels.max()) + 1
+    residual, silhouette = fit_quality(labels, n_clusters, evidence)
+    ncuts = [mean_ncut(graph, labels, n_clusters) for graph in evidence.graphs]
+    if evidence.base_labels is not None:
+        ncuts.append(mean_votes_ncut(evidence.base_labels, labels, n_clusters))
+    ncut = np.exp(np.log(np.array(ncuts) + _SMALLEST_NCUT).mean()) if ncuts else 1.0
+    return CutScore(residual, 1 - silhouette + _SMALLEST_OVERLAP, float(ncut))
+
+
+def select_cut(
+    cuts: Sequence[Cut], evidence: Evidence, score: Score = score_cut
+) -> tuple[int, list[float]]:
+    """Score every cut; return the number of the best and all totals.
+
+    Parameters
+    ----------
+    cuts : sequence of Cut
+    evidence : Evidence
+    score : callable, default=score_cut
+        ``score(labels, evidence)`` returns a number, or an object with ``total``;
+        lower is better.
+
+    Returns
+    -------
+    best : int
+        The first of the lowest.
+    totals : list of float
+    """
+    totals = [total_of(score(cut.labels, evidence)) for cut in cuts]
+    return int(np.argmin(totals)), totals
+
+
+def total_of(score: Any) -> float:
+    """Return the number that a score stands for."""
+    return float(getattr(score, "total", score))
+
+
+def fit_quality(
+    labels: NDArray[np.int64], n_clusters: int, evidence: Evidence
+) -> tuple[float, float]:
+    """Residual and silhouette of the subspaces of the clusters.
+
+    See :class:`CutScore` for their definitions.
+    """
+    points, dims = evidence.points, usable_dims(evidence)
+    groups = group_rows(labels, n_clusters)
+    models = [_leading_directions(points[rows], dims[-1], evidence) for rows in groups]
+    centres = np.stack([centre for centre, _ in models])
+    stacked = np.stack([basis for _, basis in models])
+    freedom = 1 - (np.array(dims)[None] + evidence.affine) / np.maximum(
+        np.bincount(labels, minlength=n_clusters)[:, None], 1
+    )
+    raise_by = np.maximum(freedom, _SMALLEST_FREEDOM) ** -2
+    costs = np.zeros(len(dims))
+    silhouette = 0.0
+    step = max(1, _BLOCK_ENTRIES // (n_clusters * dims[-1]))
+    for first in range(0, len(points), step):
+        rows = slice(first, first + step)
+        rest = _residuals(rows, centres, stacked, dims, evidence)
+        own_label = labels[rows]
+        at = np.arange(len(own_label))
+        own = rest[at, own_label].copy()
+        rest[at, own_label] = np.inf
+        other = rest.min(axis=1)
+        costs += (own * raise_by[own_label]).sum(axis=0)
+        silhouette += float(((other - own) / np.maximum(other, own)).mean(axis=1).sum())
+    residual = float(np.exp(np.log(costs / len(points)).mean()))
+    return residual, silhouette / len(points)
+
+
+def usable_dims(evidence: Evidence) -> tuple[int, ...]:
+    """Return the dimensions that leave at least one direction outside."""
+    most = max(1, evidence.points.shape[1] - 1)
+    return tuple(sorted({min(dim, most) for dim in evidence.dims}))
+
+
+def _leading_directions(
+    points: NDArray[np.floating], dim: int, evidence: Evidence
+) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+    """Return the centre and ``dim`` principal directions, strongest first.
+
+    Directions that the points do not determine are zero and capture nothing.
+    """
+    n_points, n_features = points.shape
+    centre = np.zeros(n_features, points.dtype)
+    if evidence.affine:
+        centre = points.mean(axis=0)
+    wide = (points - centre).astype(np.float64, copy=False)
+    by_rows = n_points < n_features
+    gram = wide @ wide.T if by_rows else wide.T @ wide
+    top = min(dim, len(gram))
+    values, vectors = eigh(
+        gram, subset_by_index=(len(gram) - top, len(gram) - 1), check_finite=False
+    )
+    values, vectors = values[::-1], vectors[:, ::-1]
+    known = values > values[0] * 1e-12 if values[0] > 0 else np.zeros(top, bool)
+    if by_rows:
+        vectors = wide.T @ (vectors / np.sqrt(np.where(known, values, 1.0)))
+    basis = np.zeros((n_features, dim), points.dtype)
+    basis[:, :top] = np.where(known, vectors, 0.0)
+    return centre, basis
+
+
+def _residuals(
+    rows: slice,
+    centres: NDArray[np.floating],
+    stacked: NDArray[np.floating],
+    dims: tuple[int, ...],
+    evidence: Evidence,
+) -> NDArray[np.floating]:
+    """Squared distances of rows to every subspace, (n_rows, n_clusters, n_dims)."""
+    points = evidence.points[rows]
+    n_clusters, n_features, dim = stacked.shape
+    flat = stacked.transpose(1, 0, 2).reshape(n_features, -1)
+    inside = (points @ flat).reshape(len(points), n_clusters, dim)
+    inside -= np.einsum("kf,kfd->kd", centres, stacked)
+    np.square(inside, out=inside)
+    edges = (0, *dims[:-1])
+    captured = np.add.reduceat(inside, edges, axis=2).cumsum(axis=2)
+    apart = (
+        evidence.norms[rows][:, None]
+        - 2 * points @ centres.T
+        + np.einsum("kf,kf->k", centres, centres)
+    )
+    rest = np.maximum(apart[:, :, None] - captured, evidence.floor)
+    if evidence.outside is not None:
+        rest += evidence.outside[rows][:, None, None]
+    return rest
