@@ -140,6 +140,10 @@ def test_members_can_be_run_in_any_order(union):
         assert member.weight == model.base_weights_[b]
 
 
+def min_score(model):
+    return min(candidate.score for candidate in model.candidates_)
+
+
 def test_attributes_have_the_documented_shapes(union):
     n = len(union.data)
     model = EKSS(3, 4, n_base=20, random_state=0).fit(union.data)
@@ -152,7 +156,13 @@ def test_attributes_have_the_documented_shapes(union):
     assert model.base_weights_.shape == (20,)
     assert model.embedding_.shape == (n, 3)
     assert model.affinity_.shape == (n, n)
-    assert (model.n_clusters_, model.subspace_dim_, model.top_q_) == (3, 4, 10)
+    assert model.eigenvalues_.shape == (4,)
+    assert (model.n_clusters_, model.subspace_dim_) == (3, 4)
+    assert 1 <= model.n_iter_ <= model.max_iter
+    assert 1 <= model.top_q_ < n
+    assert model.affine_ is False
+    best = model.candidates_[0]
+    assert (best.top_q, best.score) == (model.top_q_, min_score(model))
     gram = model.bases_.transpose(0, 2, 1) @ model.bases_
     np.testing.assert_allclose(gram, np.broadcast_to(np.eye(4), gram.shape), atol=1e-9)
 
@@ -168,16 +178,18 @@ def test_affinity_can_be_cut_by_scikit_learn(union, name):
 
 def test_affinity_is_the_top_q_graph_of_the_members(union):
     model = EKSS(3, 4, n_base=20, top_q=7, random_state=0).fit(union.data)
-    graph = coassociation_topq(model.base_labels_, model.base_weights_, 7)
+    labels, weights = model.base_labels_, model.base_weights_
+    graph = coassociation_topq(labels, weights, 7, divide_by_size=True)
     assert (graph != model.affinity_).nnz == 0
-    counted = EKSS(3, 4, n_base=20, top_q=7, weighting="uniform", random_state=0)
-    plain = coassociation_topq(model.base_labels_, None, 7)
-    assert (plain != counted.fit(union.data).affinity_).nnz == 0
-    divided = EKSS(3, 4, n_base=20, top_q=7, divide_by_size=True, random_state=0)
-    graph = coassociation_topq(
-        model.base_labels_, model.base_weights_, 7, divide_by_size=True
-    )
-    assert (graph != divided.fit(union.data).affinity_).nnz == 0
+    counted = clone(model).set_params(weighting="uniform").fit(union.data)
+    graph = coassociation_topq(labels, None, 7, divide_by_size=True)
+    assert (graph != counted.affinity_).nnz == 0
+    paper = clone(model).set_params(divide_by_size=False).fit(union.data)
+    graph = coassociation_topq(labels, weights, 7)
+    assert (graph != paper.affinity_).nnz == 0
+    chosen = clone(model).set_params(top_q="auto").fit(union.data)
+    graph = coassociation_topq(labels, weights, chosen.top_q_, divide_by_size=True)
+    assert (graph != chosen.affinity_).nnz == 0
 
 
 def test_predict_transform_and_score_follow_the_subspaces(union):
@@ -266,13 +278,6 @@ def test_extra_eigenvectors_are_used(union):
     assert model.embedding_.shape == (180, 5)
 
 
-def test_automatic_top_q_is_a_sixth_of_a_cluster_between_3_and_10(union):
-    for n, q in ((180, 10), (90, 5), (30, 3)):
-        assert EKSS(3, 4, n_base=5, random_state=0).fit(union.data[:n]).top_q_ == q
-    large = np.random.default_rng(0).standard_normal((600, 5))
-    assert EKSS(3, 2, n_base=5, random_state=0).fit(large).top_q_ == 10
-
-
 def test_automatic_dimension_of_lines_in_the_plane_is_one():
     rng = np.random.default_rng(0)
     y = np.repeat(range(3), 60)
@@ -282,17 +287,6 @@ def test_automatic_dimension_of_lines_in_the_plane_is_one():
     model = EKSS(3, n_base=50, random_state=0).fit(X)
     assert model.subspace_dim_ == 1
     assert clustering_error(y, model.predict(X)) < 0.05
-
-
-def test_automatic_dimension_of_affine_subspaces_ignores_where_they_lie():
-    rng = np.random.default_rng(0)
-    y = np.repeat(range(4), 80)
-    bases = np.linalg.qr(rng.standard_normal((4, 20, 4)))[0]
-    X = np.einsum("ndj,nj->nd", bases[y], rng.standard_normal((320, 4)))
-    X += np.where(y % 2, 5.0, -5.0)[:, None]
-    model = EKSS(4, affine=True, random_state=0, n_jobs=2).fit(X)
-    assert 3 <= model.subspace_dim_ <= 6
-    assert clustering_error(y, model.labels_) < 0.02
 
 
 def test_robust_members_recover_subspaces_too(union):
@@ -332,11 +326,15 @@ def test_backends_without_streaming_work_too(union):
 
 
 def test_verbose_shows_a_bar_for_each_stage(union, capsys):
-    EKSS(3, 4, n_base=10, random_state=0, verbose=1).fit(union.data)
-    shown = capsys.readouterr()
-    assert shown.out == ""
-    for stage in ("members", "votes", "spectral cut", "left"):
-        assert stage in shown.err
+    choosing = ("members", "votes", "cuts", "choice", "left")
+    once = ("members", "votes", "spectral cut", "left")
+    for top_q, stages in (("auto", choosing), (7, once)):
+        model = EKSS(3, 4, n_base=10, top_q=top_q, random_state=0, verbose=1)
+        model.fit(union.data)
+        shown = capsys.readouterr()
+        assert shown.out == ""
+        for stage in stages:
+            assert stage in shown.err
     EKSS(3, 4, n_base=10, random_state=0).fit(union.data)
     assert capsys.readouterr().err == ""
 
@@ -372,7 +370,11 @@ GOOD = np.random.default_rng(0).standard_normal((20, 5))
         (GOOD, {"base": "svd"}, "base='svd' is not known; choose one of 'pca'"),
         (GOOD, {"weighting": "size"}, "weighting='size' is not known"),
         (GOOD, {"normalize": "l2"}, "normalize='l2' is not known"),
-        (GOOD, {"affine": "yes"}, "affine='yes'; pass True or False"),
+        (GOOD, {"affine": "yes"}, "affine='yes' is not known; pass 'auto' or True"),
+        (GOOD, {"affine": 1}, "affine=1; pass True or False"),
+        (GOOD, {"start": "near"}, "start='near' is not known; choose one of 'auto'"),
+        (GOOD, {"n_candidates": "all"}, "n_candidates='all' is not known; pass 'auto'"),
+        (GOOD, {"divide_by_size": 1}, "divide_by_size=1; pass True or False"),
         (GOOD, {"n_eigenvectors": 1}, "n_eigenvectors=1 is below 2"),
         (GOOD, {"subspace_dim": None}, "pass an integer of at least 1 or a pair"),
         (GOOD, {"n_jobs": "all"}, "n_jobs='all' is no number of workers"),

@@ -62,7 +62,7 @@ def leading_spectrum(
     """
     shift = np.zeros(1) if centre is None else centre
     # Entries near 1 keep squares from over- or underflowing; powers of two round none.
-    scale = float(np.exp2(np.floor(np.log2(max(np.abs(X).max(), 1e-300)))))
+    scale = float(np.exp2(np.floor(np.log2(max(float(np.abs(X).max()), 1e-300)))))
     n_samples, n_features = X.shape
     if min(n_samples, n_features) <= _SMALL_SIDE:
         found = _by_svd((X.astype(np.float64) - shift) / scale, n_components)

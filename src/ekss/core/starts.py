@@ -72,7 +72,11 @@ def neighbourhood_start(
 def nearest_points(
     X: NDArray[np.floating], seed: int, size: int, affine: bool
 ) -> NDArray[np.integer]:
-    """Return the rows nearest to row ``seed``: by distance if affine, else by angle."""
+    """Return the rows nearest to row ``seed``, nearest first.
+
+    By distance if affine, else by absolute inner product: for rows of unit length that
+    is the angle.
+    """
     if affine:
         apart = X - X[seed]
         remoteness = np.einsum("ij,ij->i", apart, apart)

@@ -20,7 +20,7 @@ _LARGEST_DIM = 20
 _SHARES = (0.8, 0.95)
 _MOST = 25
 _FLAT_ENERGY = 0.99
-_FLAT = 3
+_FLAT = 2, 3
 
 
 def estimate_dim(
@@ -65,14 +65,17 @@ class Geometry:
 def has_flat_neighbourhoods(
     X: NDArray[np.floating], n_clusters: int, rng: np.random.Generator
 ) -> bool:
-    """Tell whether points lie, within 1 % of energy, on flats of dimension up to 3.
+    """Tell whether points lie, within 1 % of energy, on flats of dimension 2 or 3.
 
     A neighbourhood is half a cluster's worth of nearest points, less their mean. It
     is so for the tracks of points on moving bodies, whose flats miss the origin; images
-    and noisy data need many more directions.
+    and noisy data need many more directions. In a space of hardly more dimensions it
+    would mean nothing, so a flat must have fewer than half of them; lines are better
+    told apart as lines through the origin.
     """
     size = min(len(X), max(10, len(X) // (2 * n_clusters)))
-    return _median_directions(X, size, (_FLAT_ENERGY,), rng, affine=True)[0] <= _FLAT
+    (dim,) = _median_directions(X, size, (_FLAT_ENERGY,), rng, affine=True)
+    return _FLAT[0] <= dim <= _FLAT[1] and 2 * dim < X.shape[1]
 
 
 def resolve_geometry(

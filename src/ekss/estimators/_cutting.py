@@ -74,8 +74,8 @@ def gather_evidence(
 ) -> Evidence:
     """Bring together what cuts of the votes are judged by."""
     n_samples = len(kept.points)
-    dims = np.linspace(geometry.low, geometry.high, _JUDGED_DIMS)
     judges = sorted({min(judge, n_samples - 1) for judge in _JUDGES})
+    dims = np.linspace(geometry.low, geometry.high, _JUDGED_DIMS)
     return Evidence(
         kept.points,
         tuple(sorted({round(dim) for dim in dims})),
@@ -103,27 +103,14 @@ def choose_cut(
 
     Returns None where no way of cutting gave ``n_clusters`` clusters.
     """
-
-    def cut(number: int) -> CutPool:
-        q = counts[number]
-        return candidate_cuts(
-            symmetric_graph(neighbours, q),
-            n_clusters,
-            cutters=cutters,
-            bridge=partial(votes_outside, votes, q=min(q, _BRIDGES)),
-            random_state=seed,
-        )
-
+    cut = partial(_cut, votes, neighbours, counts, n_clusters, cutters, seed)
     pools = list(
         map_numbers(cut, len(counts), n_jobs=n_jobs, description="cuts", show=show)
     )
     found = _distinct(pools)
     if not found:
         return None
-
-    def judge(number: int) -> float:
-        return total_of(score(found[number][1].labels, evidence))
-
+    judge = partial(_judge, [cut.labels for _, cut in found], evidence, score)
     totals = list(
         map_numbers(judge, len(found), n_jobs=n_jobs, description="choice", show=show)
     )
@@ -144,6 +131,32 @@ def choose_cut(
             for i in order
         ),
     )
+
+
+def _cut(
+    votes: Votes,
+    neighbours: Neighbours,
+    counts: Sequence[int],
+    n_clusters: int,
+    cutters: Sequence[Cutter],
+    seed: int,
+    number: int,
+) -> CutPool:
+    """Cut the graph of one q; a function of the module, so that processes can call."""
+    q = counts[number]
+    return candidate_cuts(
+        symmetric_graph(neighbours, q),
+        n_clusters,
+        cutters=cutters,
+        bridge=partial(votes_outside, votes, q=min(q, _BRIDGES)),
+        random_state=seed,
+    )
+
+
+def _judge(
+    labels: Sequence[NDArray[np.int64]], evidence: Evidence, score: Score, number: int
+) -> float:
+    return total_of(score(labels[number], evidence))
 
 
 def _distinct(pools: Sequence[CutPool]) -> list[tuple[int, Cut]]:

@@ -70,10 +70,9 @@ class EKSS(SubspaceClusterer):
     the top q votes of each point make a sparse graph, and the graph is cut by spectral
     clustering (Algorithm 1 of [1]_).
 
-    By default nothing needs tuning: dimensions come from the data, every member draws
-    its own dimension and number of candidates, and of many cuts of the votes the one is
-    kept that subspaces and votes agree on best. With ``subspace_dim``, ``n_candidates``
-    and ``top_q`` given as integers it is the algorithm of the paper.
+    By default nothing needs tuning: dimensions come from the data, and of many cuts of
+    the votes the one is kept on which subspaces and votes agree best. With integers for
+    ``subspace_dim``, ``n_candidates`` and ``top_q`` it is the algorithm of the paper.
 
     Parameters
     ----------
@@ -90,7 +89,7 @@ class EKSS(SubspaceClusterer):
         dimensions, because they fit pieces of clusters.
     n_base : int, default=150
         Number of members B.
-    max_iter : int, default=3
+    max_iter : int, default=5
         Iterations T of K-subspaces in a member; 0 is EKSS-0, which has the recovery
         guarantees of the paper.
     top_q : "auto" or int, default="auto"
@@ -108,13 +107,12 @@ class EKSS(SubspaceClusterer):
         exact PCA, or PCA of the most coherent points (Coherence Pursuit), which
         resists outliers. The power step is many times faster than the other two.
     start : {"auto", "random", "neighbours"}, default="auto"
-        Where the candidates of a member begin: random subspaces, as in the paper, or
-        neighbourhoods of random points. "auto" is random for linear subspaces, and
-        neighbourhoods for affine ones, of which random ones lie far from all points.
+        Where candidates begin: random subspaces, as in the paper, or neighbourhoods of
+        random points. "auto" is random for linear, neighbourhoods for affine subspaces.
     affine : bool or "auto", default="auto"
-        Whether subspaces may miss the origin. "auto" allows it where neighbourhoods
-        lie on flats of dimension at most 3 within 1 % of their energy, as tracks of
-        points on moving bodies do.
+        Whether subspaces may miss the origin. "auto" allows it where ``subspace_dim``
+        is "auto" too and neighbourhoods lie on flats of dimension 2 or 3 within 1 % of
+        their energy, as tracks of points on moving bodies do.
     normalize : bool or "auto", default="auto"
         Scale points to unit length first. "auto" does so for linear subspaces, where
         length carries no information, and not for affine ones.
@@ -195,7 +193,7 @@ class EKSS(SubspaceClusterer):
         *,
         n_candidates: str | int | tuple[int, int] | None = "auto",
         n_base: int = 150,
-        max_iter: int = 3,
+        max_iter: int = 5,
         top_q: str | int = "auto",
         weighting: str = "cost",
         divide_by_size: bool = True,
@@ -267,6 +265,8 @@ class EKSS(SubspaceClusterer):
     def _resolve_affine(self, points: NDArray[np.floating]) -> bool:
         if not is_auto("affine", self.affine, "True or False"):
             return check_bool("affine", self.affine)
+        if self.subspace_dim != "auto":
+            return False
         rows = points / power_of_two(float(np.abs(points).max()))
         rng = np.random.default_rng(0)
         return has_flat_neighbourhoods(rows, self.n_clusters, rng)

@@ -30,7 +30,7 @@ from ekss.graph.spectral import (
 )
 
 _MORE_EIGENVECTORS = (1.0, 1.25, 1.5, 2.0)
-_MORE_PIECES = (1.5, 2.0)
+_MORE_PIECES = (1.5, 2.0, 3.0)
 _RESTARTS = 5
 
 
@@ -115,10 +115,10 @@ def merged_cuts(
     n_clusters: int,
     rng: np.random.Generator,
 ) -> Iterator[tuple[str, NDArray[np.integer]]]:
-    """K-means with 1.5 K and 2 K clusters, then merge pieces until K are left."""
+    """K-means with 1.5 K, 2 K and 3 K clusters, merged until K are left."""
     for factor in _MORE_PIECES:
         pieces = ceil(factor * n_clusters)
-        if n_clusters < pieces <= vectors.shape[1]:
+        if n_clusters < pieces < len(vectors) and vectors.shape[1] > n_clusters:
             fine = _kmeans(unit_rows(vectors[:, :pieces]), pieces, rng)
             for gain in (ncut_gain, mean_link):
                 name = gain.__name__.replace("_", " ")
