@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 from ekss.core.ksubspaces import squared_norms
 from ekss.core.spectrum import leading_spectrum
 
-# Kept are all coordinates that the subspaces can span, and all that are needed to hold
-# this share of the energy ...
+# Kept are all coordinates that the subspaces can span, and up to _FEW more if they are
+# needed to hold this share of the energy. The rest is mostly noise, and the time of
+# every member is proportional to it.
 _KEPT_ENERGY = 1 - 1e-4
-# ... but no more than this many, or two for each cluster: the rest is mostly noise, and
-# the time of every member is proportional to it.
-_MOST = 128
+_FEW = 128
 
 
 @dataclass(frozen=True)
@@ -44,10 +43,10 @@ def leading_coordinates(
         Centred for affine subspaces.
     n_clusters : int
     span : int
-        Largest number of directions that one cluster's subspace spans.
+        Number of directions that the subspace of a cluster typically spans.
     """
     n_samples, n_features = points.shape
-    at_most = min(n_samples, n_features, max(_MOST, 2 * n_clusters))
+    at_most = min(n_samples, n_features, max(_FEW, n_clusters * span))
     spectrum = leading_spectrum(points, at_most)
     held = np.cumsum(spectrum.singular_values**2)
     needed = int(np.searchsorted(held, _KEPT_ENERGY * spectrum.total) + 1)

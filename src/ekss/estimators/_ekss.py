@@ -58,7 +58,7 @@ _BRIDGES = 10
 # Members that split classes into pieces vote more purely than members that do not.
 _PIECES = (4, 8)
 # ... of at least so many points for each dimension.
-_LEAST_POINTS = 2
+_LEAST_POINTS = 3
 
 
 class EKSS(SubspaceClusterer):
@@ -85,9 +85,9 @@ class EKSS(SubspaceClusterer):
     n_candidates : "auto", int, (int, int) or None, default="auto"
         Number of candidate subspaces of a member; with a pair each member draws its
         own. None is ``n_clusters``. "auto" is the same when ``subspace_dim`` is given;
-        otherwise members draw from 4 to 8 times ``n_clusters``, and half the estimated
-        dimensions, because they fit pieces of clusters.
-    n_base : int, default=150
+        otherwise members draw from 4 to 8 times ``n_clusters``, but leave every
+        candidate at least three points for each dimension.
+    n_base : int, default=100
         Number of members B.
     max_iter : int, default=5
         Iterations T of K-subspaces in a member; 0 is EKSS-0, which has the recovery
@@ -192,7 +192,7 @@ class EKSS(SubspaceClusterer):
         subspace_dim: str | int | tuple[int, int] = "auto",
         *,
         n_candidates: str | int | tuple[int, int] | None = "auto",
-        n_base: int = 150,
+        n_base: int = 100,
         max_iter: int = 5,
         top_q: str | int = "auto",
         weighting: str = "cost",
@@ -252,7 +252,7 @@ class EKSS(SubspaceClusterer):
         kept = Coordinates(points, None)
         with one_blas_thread():
             if self.subspace_dim == "auto":
-                span = geometry.high + geometry.affine
+                span = ceil((geometry.low + geometry.high) / 2) + geometry.affine
                 kept = leading_coordinates(points, self.n_clusters, span)
             self._run_members(kept.points, seed, options)
             labels = self._cut_votes(kept, geometry, q, seed)
@@ -286,7 +286,7 @@ class EKSS(SubspaceClusterer):
             fewest, most = (min(n_samples, c * self.n_clusters) for c in _PIECES)
             candidates = fewest, most
             if not geometry.affine:
-                dims = ceil(geometry.low / 2), ceil(geometry.high / 2)
+                dims = ceil(geometry.low / 2), geometry.high
         start = check_choice("start", self.start, ("auto", *STARTS))
         if start == "auto":
             start = "neighbours" if geometry.affine else "random"

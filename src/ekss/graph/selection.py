@@ -24,8 +24,9 @@ from ekss.graph.ncut import mean_ncut, mean_votes_ncut
 
 # Rows whose residuals are computed at once.
 _BLOCK_ENTRIES = 2**21
-# A cut without any edge outside would make every other difference vanish.
-_SMALLEST_NCUT = 1e-3
+# Shares of votes that leave clusters are told apart from this size on: below it the
+# difference between cuts is chance, and its logarithm would outweigh the subspaces.
+_SMALLEST_NCUT = 0.3
 # Silhouettes above 0.9 are all excellent; the logarithm must not tell them apart.
 _SMALLEST_OVERLAP = 0.1
 # Exponents of residual, overlap and ncut in the product. All equal does as well on most
@@ -92,7 +93,8 @@ class CutScore:
         nearest other subspace: a silhouette of subspaces. Near 1 when a class is split,
         because both halves have the same subspace; in [0.1, 2.1].
     ncut : float
-        Geometric mean over graphs of the mean share of edges that leave a cluster.
+        0.3 + n, geometric mean over graphs, n the mean share of edges that leave a
+        cluster.
     """
 
     residual: float
