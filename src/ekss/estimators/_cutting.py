@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -53,8 +54,8 @@ class ChosenCut:
 
 
 def neighbour_counts(n_samples: int, n_clusters: int) -> tuple[int, ...]:
-    """Return the values of q to try: up to half a cluster, for few points also all."""
-    most = min(max(3, n_samples // (2 * n_clusters)), n_samples - 1)
+    """Return the values of q to try: up to the paper's N_k / 6, for few points all."""
+    most = min(max(3, ceil(n_samples / (6 * n_clusters))), n_samples - 1)
     counts = {min(q, most) for q in _GRID}
     if n_samples <= _ALL_VOTES:
         counts.add(n_samples - 1)
