@@ -87,7 +87,7 @@ class EKSS(SubspaceClusterer):
         own. None is ``n_clusters``. "auto" is the same when ``subspace_dim`` is given;
         otherwise members draw from 4 to 8 times ``n_clusters``, but leave every
         candidate at least three points for each dimension.
-    n_base : int, default=100
+    n_base : int, default=200
         Number of members B.
     max_iter : int, default=5
         Iterations T of K-subspaces in a member; 0 is EKSS-0, which has the recovery
@@ -192,7 +192,7 @@ class EKSS(SubspaceClusterer):
         subspace_dim: str | int | tuple[int, int] = "auto",
         *,
         n_candidates: str | int | tuple[int, int] | None = "auto",
-        n_base: int = 100,
+        n_base: int = 200,
         max_iter: int = 5,
         top_q: str | int = "auto",
         weighting: str = "cost",
