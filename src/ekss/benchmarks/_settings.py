@@ -133,8 +133,8 @@ _EKSS_SWEEPS: dict[str, list[Setting]] = {
     "yaleb": [
         _ekss(
             "whitened",
-            [5, 25],
-            [1, 3],
+            dims,
+            candidates,
             iterations,
             {
                 "top_q": [4, 5, 6, 7, 8],
@@ -142,7 +142,7 @@ _EKSS_SWEEPS: dict[str, list[Setting]] = {
                 "divide_by_size": [True],
             },
         )
-        for iterations in (3, 5, 10)
+        for dims, candidates, iterations in (([5, 25], [1, 3], 3), ([7, 21], [2, 4], 5))
     ],
     "coil20": [
         _ekss(
