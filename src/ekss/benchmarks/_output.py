@@ -69,8 +69,11 @@ def write_table1(
         "table1.md": _as_markdown(grid, caption, absent, notes, run),
         "table1.csv": errors_csv(entries),
     }
-    files = [_write(folder / name, content) for name, content in pieces.items()]
     picture = _write_bars(entries, folder / "table1.png")
+    if picture:
+        shown = "![The same as bars](table1.png)"
+        pieces["table1.md"] = f"{pieces['table1.md']}\n{shown}\n"
+    files = [_write(folder / name, content) for name, content in pieces.items()]
     return Written(text, tuple(files + picture))
 
 
