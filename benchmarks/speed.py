@@ -106,10 +106,9 @@ def whole_fits(jobs: int) -> list[Row]:
     cases = [
         (
             "(c) EKSS, B=100, T=3, one cut",
-            EKSS(10, 13, n_base=100, max_iter=3, top_q=10),
+            EKSS(10, 13, n_base=100, max_iter=3, top_q=10, divide_by_size=False),
             2.0,
         ),
-        ("EKSS, all defaults", EKSS(10), 4.0),
         ("TSC", TSC(10), 1.5),
         ("SSCOMP, 5 nonzeros", SSCOMP(10, n_nonzero=5), 4.0),
         ("EnSC, 0.95, 3", EnSC(10, l1_ratio=0.95, gamma=3.0), 20.0),
