@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from functools import partial
 from itertools import product
 from math import ceil
 from typing import Any
@@ -13,9 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ekss.benchmarks._recipes import Points
-
-# Connections a stray point gets, as in EKSS.
-_BRIDGES = 10
 
 Labelling = tuple[str, NDArray[np.integer]]
 
@@ -154,12 +150,12 @@ class _Cutter:
         self.seed = seed
 
     def labels(self, top_q: int, n_eigenvectors: int) -> NDArray[np.int64]:
-        from ekss.graph import spectral_labels, symmetric_graph, votes_outside
+        from ekss.graph import bridge_by_votes, spectral_labels, symmetric_graph
 
         return spectral_labels(
             symmetric_graph(self.neighbours, top_q),
             self.n_clusters,
             n_eigenvectors=n_eigenvectors,
-            bridge=partial(votes_outside, self.votes, q=min(top_q, _BRIDGES)),
+            bridge=bridge_by_votes(self.votes, top_q),
             random_state=self.seed,
         ).labels

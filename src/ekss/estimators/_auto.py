@@ -73,8 +73,7 @@ def has_flat_neighbourhoods(
     would mean nothing, so a flat must have fewer than half of them; lines are better
     told apart as lines through the origin.
     """
-    size = min(len(X), max(10, len(X) // (2 * n_clusters)))
-    (dim,) = _median_directions(X, size, (_FLAT_ENERGY,), rng, affine=True)
+    dim = _flat_dim(X, n_clusters, rng)
     return _FLAT[0] <= dim <= _FLAT[1] and 2 * dim < X.shape[1]
 
 
@@ -117,8 +116,7 @@ def estimate_geometry(
     n, n_features = X.shape
     most = max(1, min(_MOST, n_features // 2, n // (3 * n_clusters)))
     if affine:
-        size = min(n, max(10, n // (2 * n_clusters)))
-        (dim,) = _median_directions(X, size, (_FLAT_ENERGY,), rng, affine=True)
+        dim = _flat_dim(X, n_clusters, rng)
         low, high = min(dim, most), min(dim + 1, most)
     else:
         size = min(n, max(10, n // n_clusters))
@@ -128,8 +126,22 @@ def estimate_geometry(
 
 
 def default_top_q(n_samples: int, n_clusters: int) -> int:
-    """Return the paper's max(3, ceil(N_k / 6)), at most 10, at most n_samples - 1."""
-    return min(10, max(3, ceil(n_samples / (6 * n_clusters))), n_samples - 1)
+    """Return the paper's q, at most 10."""
+    return min(10, paper_top_q(n_samples, n_clusters))
+
+
+def paper_top_q(n_samples: int, n_clusters: int) -> int:
+    """Return the paper's max(3, ceil(N_k / 6)), at most n_samples - 1."""
+    return min(max(3, ceil(n_samples / (6 * n_clusters))), n_samples - 1)
+
+
+def _flat_dim(
+    X: NDArray[np.floating], n_clusters: int, rng: np.random.Generator
+) -> int:
+    """Count the directions of the flats on which half a cluster's worth lies."""
+    size = min(len(X), max(10, len(X) // (2 * n_clusters)))
+    (dim,) = _median_directions(X, size, (_FLAT_ENERGY,), rng, affine=True)
+    return dim
 
 
 def _median_directions(

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import ceil
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ekss.estimators._auto import Geometry
+from ekss.estimators._auto import Geometry, paper_top_q
 from ekss.estimators._coordinates import Coordinates
 from ekss.estimators._parallel import map_numbers
-from ekss.graph.coassociation import Votes, votes_outside
+from ekss.graph.coassociation import Votes, bridge_by_votes
 from ekss.graph.cuts import Cut, CutPool, Cutter, candidate_cuts
 from ekss.graph.neighbours import Neighbours, symmetric_graph
 from ekss.graph.selection import Evidence, Score, total_of
@@ -27,7 +26,6 @@ _GRID = (3, 5, 8, 12, 20, 40)
 _JUDGES = (5, 10, 50)
 # Up to so many points the graph of all votes is cut too.
 _ALL_VOTES = 1000
-_BRIDGES = 10
 # Clusters are judged at so many dimensions of the estimated range.
 _JUDGED_DIMS = 5
 
@@ -55,7 +53,7 @@ class ChosenCut:
 
 def neighbour_counts(n_samples: int, n_clusters: int) -> tuple[int, ...]:
     """Return the values of q to try: up to the paper's N_k / 6, for few points all."""
-    most = min(max(3, ceil(n_samples / (6 * n_clusters))), n_samples - 1)
+    most = paper_top_q(n_samples, n_clusters)
     counts = {min(q, most) for q in _GRID}
     if n_samples <= _ALL_VOTES:
         counts.add(n_samples - 1)
@@ -149,7 +147,7 @@ def _cut(
         symmetric_graph(neighbours, q),
         n_clusters,
         cutters=cutters,
-        bridge=partial(votes_outside, votes, q=min(q, _BRIDGES)),
+        bridge=bridge_by_votes(votes, q),
         random_state=seed,
     )
 

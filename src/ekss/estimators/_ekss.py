@@ -44,17 +44,15 @@ from ekss.estimators._parallel import map_numbers, one_blas_thread, progress
 from ekss.graph.coassociation import (
     SCAN_CHUNKS,
     Votes,
+    bridge_by_votes,
     nearest_by_votes,
     prepare_votes,
-    votes_outside,
 )
 from ekss.graph.cuts import CUTTERS, Cutter
 from ekss.graph.neighbours import symmetric_graph
 from ekss.graph.selection import Score, score_cut
 from ekss.graph.spectral import spectral_labels
 
-# Connections a stray point gets: its few strongest votes say where it belongs.
-_BRIDGES = 10
 # Members that split classes into pieces vote more purely than members that do not.
 _PIECES = (4, 8)
 # ... of at least so many points for each dimension.
@@ -392,7 +390,7 @@ class EKSS(SubspaceClusterer):
                 affinity,
                 self.n_clusters,
                 n_eigenvectors=self.n_eigenvectors,
-                bridge=partial(votes_outside, votes, q=min(q, _BRIDGES)),
+                bridge=bridge_by_votes(votes, q),
                 random_state=seed,
             )
         self.embedding_ = result.embedding

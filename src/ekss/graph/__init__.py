@@ -2,6 +2,7 @@
 
 from ekss.graph.coassociation import (
     Votes,
+    bridge_by_votes,
     coassociation_dense,
     coassociation_topq,
     nearest_by_votes,
@@ -34,6 +35,7 @@ __all__ = [
     "SpectralEmbedding",
     "SpectralResult",
     "Votes",
+    "bridge_by_votes",
     "candidate_cuts",
     "coassociation_dense",
     "coassociation_topq",

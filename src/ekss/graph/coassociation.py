@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from threading import Event
 from typing import Any
 
@@ -24,6 +25,9 @@ LARGEST_VOTE = (2**16 - 1) // (2 * MEMBERS_AT_ONCE)
 # when votes are divided by size: a cluster of two points is not a thousand times
 # better evidence than one of two thousand.
 SMALLEST_SIZE_SHARE = 1 / 16
+
+# Connections a stray point gets.
+_BRIDGES = 10
 
 # The scan over pairs is done in equal parts, so that progress can be reported.
 SCAN_CHUNKS = 64
@@ -190,6 +194,15 @@ def votes_outside(
     )
     found = _sorted_neighbours(keys, index, votes.unit)
     return graph_of_rows(found, rows, votes.n_samples)
+
+
+def bridge_by_votes(votes: Votes, q: int) -> partial[sparse.csr_array]:
+    """Return the bridge for :func:`ekss.graph.spectral_labels` on the graph of top q.
+
+    A stray point is connected by its few strongest votes outside its component, at
+    most as many as the graph keeps: they say where it belongs.
+    """
+    return partial(votes_outside, votes, q=min(q, _BRIDGES))
 
 
 def coassociation_topq(

@@ -81,8 +81,8 @@ def mean_votes_ncut(
     sizes = np.bincount(labels, minlength=n_clusters)
     inside = np.zeros(n_clusters)
     counted = np.zeros(n_clusters)
-    first = labels.astype(np.int64) * (int(base_labels.max()) + 1)
     width = int(base_labels.max()) + 1
+    first = labels.astype(np.int64) * width
     for member in base_labels.T:
         shared = np.bincount(first + member, minlength=n_clusters * width)
         shared = shared.reshape(n_clusters, width).astype(np.float64)
