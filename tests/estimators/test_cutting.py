@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from ekss import EKSS
@@ -10,7 +9,6 @@ from ekss.estimators._coordinates import Coordinates
 from ekss.estimators._cutting import (
     choose_cut,
     gather_evidence,
-    lists_needed,
     neighbour_counts,
 )
 from ekss.graph import (
@@ -46,9 +44,9 @@ def base_labels(union):
 def choose(union, base_labels, cutters=CUTTERS, score=score_cut, n_jobs=None):
     votes = prepare_votes(base_labels, divide_by_size=True)
     counts = neighbour_counts(120, 3)
-    neighbours = nearest_by_votes(votes, lists_needed(120, counts))
+    neighbours = nearest_by_votes(votes, max(counts))
     evidence = gather_evidence(
-        Coordinates(union.data, None), Geometry(False, 2, 4), neighbours, base_labels
+        Coordinates(union.data, None), Geometry(False, 2, 4), base_labels
     )
     return choose_cut(
         votes,
@@ -70,7 +68,7 @@ def test_counts_ascend_and_are_below_the_number_of_points(n_samples, n_clusters)
     counts = neighbour_counts(n_samples, n_clusters)
     assert list(counts) == sorted(set(counts))
     assert counts[0] >= 1
-    assert max(counts) <= lists_needed(n_samples, counts) <= n_samples - 1
+    assert max(counts) <= n_samples - 1
     some = [q for q in counts if q < n_samples - 1]
     assert max(some, default=0) <= max(3, n_samples // (2 * n_clusters))
 
@@ -80,24 +78,16 @@ def test_all_votes_are_cut_for_few_points_only():
     assert neighbour_counts(10_000, 3)[-1] < 1000
 
 
-def test_evidence_has_the_dimensions_the_graphs_and_the_votes(union, base_labels):
-    votes = prepare_votes(base_labels)
-    neighbours = nearest_by_votes(votes, 119)
+def test_evidence_has_the_dimensions_the_points_and_the_members(union, base_labels):
     outside = np.arange(120.0)
-    found = gather_evidence(
-        Coordinates(union.data, outside), Geometry(True, 2, 30), neighbours, base_labels
-    )
+    kept = Coordinates(union.data, outside)
+    found = gather_evidence(kept, Geometry(True, 2, 30), base_labels)
     assert (found.dims[0], found.dims[-1]) == (2, 30)
     assert list(found.dims) == sorted(set(found.dims))
     assert found.affine
     assert found.outside is outside
     assert found.base_labels is base_labels
-    n_edges = [graph.nnz for graph in found.graphs]
-    assert n_edges == sorted(set(n_edges))
-    single = gather_evidence(
-        Coordinates(union.data, None), Geometry(False, 4, 4), neighbours, base_labels
-    )
-    assert single.dims == (4,)
+    assert gather_evidence(kept, Geometry(False, 4, 4), base_labels).dims == (4,)
 
 
 def test_best_of_all_candidates_is_chosen_and_they_come_best_first(union, base_labels):
@@ -154,9 +144,7 @@ def test_points_that_share_no_vote_get_a_label_and_an_embedding_of_zeros():
     base[[0, 50]] = [[3] * 10, [4] * 10]  # alone in every member
     votes = prepare_votes(base)
     neighbours = nearest_by_votes(votes, 119)
-    evidence = gather_evidence(
-        Coordinates(X, None), Geometry(False, 1, 1), neighbours, base
-    )
+    evidence = gather_evidence(Coordinates(X, None), Geometry(False, 1, 1), base)
     chosen = choose_cut(
         votes,
         neighbours,
@@ -244,7 +232,7 @@ def test_own_cutter_beside_the_others_wins_only_if_it_is_better(union):
 
 def test_own_score_chooses_the_cut(union):
     def unbalanced(labels, evidence):
-        assert isinstance(evidence.graphs[0], csr_array)
+        assert evidence.base_labels.shape == (120, 5)
         return -int(np.bincount(labels).max())
 
     model = EKSS(3, 3, n_base=5, max_iter=0, cut_score=unbalanced, random_state=0)

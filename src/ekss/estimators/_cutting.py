@@ -22,8 +22,6 @@ from ekss.graph.spectral import unit_rows
 
 # Neighbours kept a point, in the graphs that are cut.
 _GRID = (3, 5, 8, 12, 20, 40)
-# ... and in those on which the normalised cut is measured, from local to global.
-_JUDGES = (5, 10, 50)
 # Up to so many points the graph of all votes is cut too.
 _ALL_VOTES = 1000
 # Clusters are judged at so many dimensions of the estimated range.
@@ -60,27 +58,16 @@ def neighbour_counts(n_samples: int, n_clusters: int) -> tuple[int, ...]:
     return tuple(sorted(counts))
 
 
-def lists_needed(n_samples: int, counts: Sequence[int]) -> int:
-    """Return how many neighbours a point must know for cutting and judging."""
-    return min(max(*_JUDGES, *counts), n_samples - 1)
-
-
 def gather_evidence(
-    kept: Coordinates,
-    geometry: Geometry,
-    neighbours: Neighbours,
-    base_labels: NDArray[Any],
+    kept: Coordinates, geometry: Geometry, base_labels: NDArray[Any]
 ) -> Evidence:
     """Bring together what cuts of the votes are judged by."""
-    n_samples = len(kept.points)
-    judges = sorted({min(judge, n_samples - 1) for judge in _JUDGES})
     dims = np.linspace(geometry.low, geometry.high, _JUDGED_DIMS)
     return Evidence(
         kept.points,
         tuple(sorted({round(dim) for dim in dims})),
         geometry.affine,
         kept.outside,
-        tuple(symmetric_graph(neighbours, judge) for judge in judges),
         base_labels,
     )
 

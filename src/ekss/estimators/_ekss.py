@@ -37,7 +37,6 @@ from ekss.estimators._cutting import (
     Candidate,
     choose_cut,
     gather_evidence,
-    lists_needed,
     neighbour_counts,
 )
 from ekss.estimators._parallel import map_numbers, one_blas_thread, progress
@@ -350,17 +349,16 @@ class EKSS(SubspaceClusterer):
             divide_by_size=self.divide_by_size,
         )
         counts = (q,) if q else neighbour_counts(n_samples, self.n_clusters)
-        longest = q or lists_needed(n_samples, counts)
         with progress("votes", SCAN_CHUNKS, show=show) as advance:
             neighbours = nearest_by_votes(
-                votes, longest, n_jobs=self.n_jobs, report=advance
+                votes, max(counts), n_jobs=self.n_jobs, report=advance
             )
         self.candidates_: tuple[Candidate, ...] = ()
         if q is None:
             chosen = choose_cut(
                 votes,
                 neighbours,
-                gather_evidence(kept, geometry, neighbours, self.base_labels_),
+                gather_evidence(kept, geometry, self.base_labels_),
                 counts,
                 self.n_clusters,
                 cutters=CUTTERS if self.cutters is None else self.cutters,

@@ -9,8 +9,9 @@ from ekss.graph.coassociation import (
     prepare_votes,
     votes_outside,
 )
+from ekss.graph.companions import cluster_silhouettes, companion_shares, edge_shares
 from ekss.graph.cuts import CUTTERS, Cut, CutPool, candidate_cuts
-from ekss.graph.ncut import mean_ncut, mean_votes_ncut
+from ekss.graph.ncut import mean_ncut
 from ekss.graph.neighbours import (
     Neighbours,
     directed_graph,
@@ -37,12 +38,14 @@ __all__ = [
     "Votes",
     "bridge_by_votes",
     "candidate_cuts",
+    "cluster_silhouettes",
     "coassociation_dense",
     "coassociation_topq",
+    "companion_shares",
     "directed_graph",
+    "edge_shares",
     "graph_of_rows",
     "mean_ncut",
-    "mean_votes_ncut",
     "nearest_by_votes",
     "prepare_votes",
     "score_cut",

@@ -1,8 +1,9 @@
 """Choose among candidate cuts without labels.
 
 Bad cuts are near-optima of the normalised cut, so the cut alone cannot tell them from
-good ones; the subspaces can. Three quantities are small for a good partition, each in
-its own, incomparable units; their product has none.
+good ones; the subspaces can, and so can each point's companions in the members. Three
+quantities are small for a good partition, each in its own, incomparable units; their
+product has none.
 """
 
 from __future__ import annotations
@@ -19,19 +20,23 @@ from scipy.sparse import csr_array
 
 from ekss.core.bases import group_rows
 from ekss.core.ksubspaces import squared_norms
+from ekss.graph.companions import (
+    cluster_silhouettes,
+    companion_shares,
+    edge_shares,
+)
 from ekss.graph.cuts import Cut
-from ekss.graph.ncut import mean_ncut, mean_votes_ncut
 
 # Rows whose residuals are computed at once.
 _BLOCK_ENTRIES = 2**21
-# Shares of votes that leave clusters are told apart from this size on: below it the
-# difference between cuts is chance, and its logarithm would outweigh the subspaces.
-_SMALLEST_NCUT = 0.3
-# Silhouettes above 0.9 are all excellent; the logarithm must not tell them apart.
-_SMALLEST_OVERLAP = 0.1
-# Exponents of residual, overlap and ncut in the product. All equal does as well on most
-# data; with these the choice on digits does not hang on the last percent of ncut.
-_EXPONENTS = (1.0, 2.0, 1.0)
+# Silhouettes of subspaces are small for images and near 1 for motions. Measured from 2
+# the same difference counts nearly the same for both.
+_FROM = 2.0
+# Silhouettes of votes above 0.97 are all excellent; the logarithm must not tell them
+# apart.
+_SMALLEST_DISSENT = 0.03
+# Exponents of residual, overlap and dissent in the product.
+_EXPONENTS = (1.0, 2.0, 2.0)
 # A cluster of hardly more points than directions fits anything: its residual is raised
 # at most by this factor.
 _SMALLEST_FREEDOM = 0.05
@@ -51,18 +56,18 @@ class Evidence:
         Whether subspaces may miss the origin.
     outside : ndarray of shape (n_points,) or None
         Squared length of each point outside the given coordinates.
-    graphs : tuple of csr_array
-        Graphs on which the normalised cut is measured.
     base_labels : ndarray of shape (n_points, n_base) or None
-        Labels of ensemble members, for the normalised cut of all votes.
+        Labels of ensemble members; a point's companions in them are asked.
+    graph : csr_array of shape (n_points, n_points) or None
+        Where there are no members: the edges of a point are asked instead.
     """
 
     points: NDArray[np.floating]
     dims: tuple[int, ...]
     affine: bool = False
     outside: NDArray[np.floating] | None = None
-    graphs: tuple[csr_array, ...] = ()
     base_labels: NDArray[Any] | None = None
+    graph: csr_array | None = None
 
     @cached_property
     def norms(self) -> NDArray[np.floating]:
@@ -88,23 +93,25 @@ class CutScore:
         the subspace of their cluster, each cluster's raised by
         :math:`(1 - d / n_k)^{-2}` as in generalised cross-validation.
     overlap : float
-        1.1 - S with S the mean over points and dimensions of
+        2 - S with S the mean over points and dimensions of
         :math:`(r' - r) / \max(r, r')`, r the squared distance to the own, r' to the
-        nearest other subspace: a silhouette of subspaces. Near 1 when a class is split,
-        because both halves have the same subspace; in [0.1, 2.1].
-    ncut : float
-        0.3 + n, geometric mean over graphs, n the mean share of edges that leave a
-        cluster.
+        nearest other subspace: a silhouette of subspaces. Near 2 when a class is split,
+        because both halves have the same subspace; in [1, 3].
+    dissent : float
+        Geometric mean over clusters of :math:`1.03 - V_k`, :math:`V_k` the mean over
+        the points of cluster k of :math:`(a - b) / \max(a, b)`, a the share of their
+        cluster among their companions, b the largest share of another one: a silhouette
+        of votes. In [0.03, 2.03]; 1 where there are no votes.
     """
 
     residual: float
     overlap: float
-    ncut: float
+    dissent: float
 
     @property
     def total(self) -> float:
-        """Logarithm of residual * overlap^2 * ncut: lower is better."""
-        parts = np.log([self.residual, self.overlap, self.ncut])
+        """Logarithm of residual * overlap^2 * dissent^2: lower is better."""
+        parts = np.log([self.residual, self.overlap, self.dissent])
         return float(parts @ _EXPONENTS)
 
 
@@ -112,7 +119,7 @@ Score = Callable[[NDArray[np.int64], Evidence], Any]
 
 
 def score_cut(labels: NDArray[np.int64], evidence: Evidence) -> CutScore:
-    """Measure a partition by its subspaces and by the graphs.
+    """Measure a partition by its subspaces and by the votes.
 
     Parameters
     ----------
@@ -126,7 +133,7 @@ def score_cut(labels: NDArray[np.int64], evidence: Evidence) -> CutScore:
 
     Notes
     -----
-    O(n_points n_features K max(dims)) time.
+    O(n_points K (n_features max(dims) + n_base)) time.
 
     Examples
     --------
@@ -139,11 +146,22 @@ def score_cut(labels: NDArray[np.int64], evidence: Evidence) -> CutScore:
     """
     n_clusters = int(labels.max()) + 1
     residual, silhouette = fit_quality(labels, n_clusters, evidence)
-    ncuts = [mean_ncut(graph, labels, n_clusters) for graph in evidence.graphs]
+    dissent = 1.0
+    shares = _vote_shares(labels, n_clusters, evidence)
+    if shares is not None:
+        against = 1 + _SMALLEST_DISSENT - cluster_silhouettes(shares, labels)
+        dissent = float(np.exp(np.log(against).mean()))
+    return CutScore(residual, _FROM - silhouette, dissent)
+
+
+def _vote_shares(
+    labels: NDArray[np.int64], n_clusters: int, evidence: Evidence
+) -> NDArray[np.floating] | None:
     if evidence.base_labels is not None:
-        ncuts.append(mean_votes_ncut(evidence.base_labels, labels, n_clusters))
-    ncut = np.exp(np.log(np.array(ncuts) + _SMALLEST_NCUT).mean()) if ncuts else 1.0
-    return CutScore(residual, 1 - silhouette + _SMALLEST_OVERLAP, float(ncut))
+        return companion_shares(evidence.base_labels, labels, n_clusters)
+    if evidence.graph is not None:
+        return edge_shares(evidence.graph, labels, n_clusters)
+    return None
 
 
 def select_cut(

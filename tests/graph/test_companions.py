@@ -1,0 +1,121 @@
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from ekss.graph import cluster_silhouettes, companion_shares, edge_shares
+
+
+def slow_shares(base_labels, labels, n_clusters):
+    """Look at every point's companions, one by one."""
+    n_points, n_base = base_labels.shape
+    shares = np.zeros((n_points, n_clusters))
+    for i in range(n_points):
+        for b in range(n_base):
+            companions = [
+                j
+                for j in range(n_points)
+                if j != i and base_labels[j, b] == base_labels[i, b]
+            ]
+            for j in companions:
+                shares[i, labels[j]] += 1 / len(companions)
+    return shares / n_base
+
+
+def awkward_members(rng, n_points=20):
+    base = rng.integers(6, size=(n_points, 7))
+    base[:3, 2] = [6, 7, 8]  # alone in their base cluster
+    base[:, 5] = np.arange(n_points)  # a member that puts every point alone
+    return base
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_companion_shares_equal_a_walk_over_all_pairs(seed):
+    rng = np.random.default_rng(seed)
+    base, labels = awkward_members(rng), rng.integers(4, size=20)
+    expected = slow_shares(base, labels, 4)
+    np.testing.assert_allclose(companion_shares(base, labels, 4), expected, atol=1e-6)
+
+
+def test_companion_shares_have_no_overflow_in_the_smallest_label_type():
+    rng = np.random.default_rng(0)
+    base = rng.integers(256, size=(2000, 3))
+    labels = rng.integers(200, size=2000)
+    wide = companion_shares(base, labels, 200)
+    narrow = companion_shares(base.astype(np.uint8), labels.astype(np.uint8), 200)
+    np.testing.assert_array_equal(narrow, wide)
+
+
+def test_companion_shares_sum_to_the_share_of_members_with_a_companion():
+    rng = np.random.default_rng(0)
+    base, labels = awkward_members(rng), rng.integers(4, size=20)
+    alone = [
+        np.mean([(base[:, b] == base[i, b]).sum() == 1 for b in range(7)])
+        for i in range(20)
+    ]
+    sums = companion_shares(base, labels, 4).sum(axis=1)
+    np.testing.assert_allclose(sums, 1 - np.array(alone), atol=1e-6)
+
+
+def test_edge_shares_equal_row_sums_of_blocks():
+    rng = np.random.default_rng(0)
+    graph = rng.random((15, 15)) * (rng.random((15, 15)) < 0.4)
+    np.fill_diagonal(graph, 0)
+    graph[3] = 0
+    labels = rng.integers(3, size=15)
+    shares = edge_shares(csr_array(graph), labels, 3)
+    assert (shares[3] == 0).all()
+    for i in (*range(3), *range(4, 15)):
+        expected = [graph[i, labels == k].sum() / graph[i].sum() for k in range(3)]
+        np.testing.assert_allclose(shares[i], expected, atol=1e-12)
+
+
+def test_one_member_gives_the_shares_of_its_graph():
+    rng = np.random.default_rng(0)
+    base, labels = rng.integers(4, size=(30, 1)), rng.integers(3, size=30)
+    together = (base == base.T).astype(float)
+    np.fill_diagonal(together, 0)
+    np.testing.assert_allclose(
+        companion_shares(base, labels, 3),
+        edge_shares(csr_array(together), labels, 3),
+        atol=1e-6,
+    )
+
+
+def test_silhouettes_equal_their_definition_point_by_point():
+    rng = np.random.default_rng(0)
+    shares = rng.random((40, 3))
+    shares[5] = 0  # no companions: counts 0
+    labels = np.arange(40) % 3
+    each = []
+    for row, k in zip(shares, labels, strict=True):
+        own, other = row[k], max(row[m] for m in range(3) if m != k)
+        each.append((own - other) / max(own, other) if max(own, other) else 0.0)
+    expected = [np.mean(np.array(each)[labels == k]) for k in range(3)]
+    np.testing.assert_allclose(cluster_silhouettes(shares, labels), expected)
+
+
+def test_silhouettes_are_one_for_members_that_agree_and_minus_one_for_strangers():
+    labels = np.repeat(range(3), 4)
+    agreed = companion_shares(np.tile(labels[:, None], 5), labels, 3)
+    np.testing.assert_allclose(cluster_silhouettes(agreed, labels), 1, atol=1e-6)
+    # one point of each cluster together: no companion is of the own cluster
+    apart = companion_shares(np.tile(np.arange(4), 3)[:, None], labels, 3)
+    np.testing.assert_allclose(cluster_silhouettes(apart, labels), -1, atol=1e-6)
+
+
+def test_halves_of_a_class_that_members_keep_whole_have_silhouettes_near_zero():
+    rng = np.random.default_rng(0)
+    halves = rng.permutation(np.arange(400) % 2)
+    shares = companion_shares(np.zeros((400, 3), int), halves, 2)
+    assert np.abs(cluster_silhouettes(shares, halves)).max() < 0.01
+
+
+def test_numbering_of_clusters_and_members_and_order_of_points_play_no_role():
+    rng = np.random.default_rng(0)
+    base, labels = rng.integers(5, size=(30, 6)), rng.integers(3, size=30)
+    expected = np.sort(cluster_silhouettes(companion_shares(base, labels, 3), labels))
+    moved = rng.permutation(30)
+    renamed = rng.permutation(5)[base][moved][:, rng.permutation(6)]
+    other = rng.permutation(3)[labels][moved]
+    found = cluster_silhouettes(companion_shares(renamed, other, 3), other)
+    np.testing.assert_allclose(np.sort(found), expected, atol=1e-6)
