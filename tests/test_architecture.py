@@ -24,6 +24,8 @@ MAY_IMPORT = {
     "datasets": {"core"},
     "preprocessing": {"core"},
     "estimators": {"core", "graph"},
+    "io": {"core", "preprocessing", "estimators"},
+    "report": {"core", "graph", "metrics", "estimators"},
     "benchmarks": {
         "core",
         "graph",
@@ -41,6 +43,8 @@ MAY_IMPORT = {
         "datasets",
         "preprocessing",
         "estimators",
+        "io",
+        "report",
         "benchmarks",
     },
 }

@@ -33,7 +33,7 @@ __all__ = [
 __version__ = "0.1.0"
 
 
-_PARTS = ("datasets", "graph", "metrics", "preprocessing", "theory")
+_PARTS = ("datasets", "graph", "io", "metrics", "preprocessing", "report", "theory")
 
 
 def __getattr__(name: str) -> Any:

@@ -12,7 +12,8 @@ import pytest
 
 from ekss.benchmarks import Cell, Plan, open_cells, run_plan
 from ekss.benchmarks._cells import short_hash
-from ekss.benchmarks._rows import row_path, write_atomically, write_row
+from ekss.benchmarks._rows import row_path, write_row
+from ekss.core.files import write_atomically
 
 HERE = str(Path(__file__).parent)
 

@@ -27,8 +27,9 @@ from ekss.benchmarks._render import (
     run_lines,
     text_table,
 )
-from ekss.benchmarks._rows import Row, write_atomically
+from ekss.benchmarks._rows import Row
 from ekss.benchmarks._summary import Entry, summarise
+from ekss.core.files import write_atomically
 
 
 def write_table1(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from ekss.benchmarks._cells import Cell
+from ekss.core.files import write_atomically
 
 Row = dict[str, Any]
 
@@ -44,16 +44,3 @@ def read_rows(folder: Path, cells: Iterable[Cell]) -> dict[str, Row]:
     """Return the rows there are, finished or failed, by the cells' keys."""
     found = {cell.key: read_row(folder, cell) for cell in cells}
     return {key: row for key, row in found.items() if row is not None}
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write beside the file, then put it in its place in one step."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with open(beside, "wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)

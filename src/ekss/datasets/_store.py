@@ -1,7 +1,6 @@
 """Canonical files: written in one step, checked on the way in and out."""
 
 import json
-import os
 import zipfile
 import zlib
 from collections.abc import Callable, Sequence
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ekss.core.files import atomic_file
 from ekss.datasets._catalog import DataSet
 from ekss.datasets._check import (
     REFERENCE,
@@ -49,15 +49,9 @@ def save(dataset: DataSet, arrays: dict[str, NDArray], home: Path) -> Checked:
     checked = check_arrays(dataset, arrays)
     record = json.dumps({"variant": checked.variant, "digests": checked.digests})
     home.mkdir(parents=True, exist_ok=True)
-    target = home / dataset.filename
-    beside = home / f".{dataset.filename}.{os.getpid()}.part"
-    try:
-        with open(beside, "wb") as file:
-            content: dict[str, Any] = {**checked.arrays, _RECORD: np.array(record)}
-            np.savez_compressed(file, **content)
-        os.replace(beside, target)
-    finally:
-        beside.unlink(missing_ok=True)
+    content: dict[str, Any] = {**checked.arrays, _RECORD: np.array(record)}
+    with atomic_file(home / dataset.filename) as file:
+        np.savez_compressed(file, **content)
     return checked
 
 

@@ -1,0 +1,180 @@
+"""The container of a model: a zip file of one JSON header and plain arrays.
+
+Nothing in it is compressed, so what is read into memory is never more than the size
+of the file, and nothing in it is pickled, so reading it cannot run code.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ekss import __version__
+from ekss.core.files import atomic_file
+from ekss.io._errors import InputError, check_file, one_line, reading
+
+FORMAT = "ekss-model"
+VERSION = 1
+
+_HEADER = "header.json"
+_LONGEST_HEADER = 2**20
+_MOST_MEMBERS = 100
+_MOST_AXES = 3
+_TYPES = ("<f4", "<f8")
+_DATE = (1980, 1, 1, 0, 0, 0)
+
+Arrays = dict[str, NDArray[np.floating]]
+
+
+@dataclass(frozen=True)
+class Content:
+    """A description that JSON can hold, the arrays it names, and who wrote it."""
+
+    description: dict[str, Any]
+    arrays: Arrays
+    written_by: str = __version__
+
+
+def write_archive(path: Path, content: Content) -> None:
+    """Write the file in one step; the same content gives the same bytes."""
+    turned = {name: _dense(array) for name, array in content.arrays.items()}
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "ekss": content.written_by,
+        **content.description,
+        "arrays": {
+            name: {"dtype": values.dtype.str, "shape": values.shape, "axes": axes}
+            for name, (values, axes) in turned.items()
+        },
+    }
+    text = json.dumps(header, indent=1, allow_nan=False)
+    with atomic_file(path) as stream, zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr(zipfile.ZipInfo(_HEADER, _DATE), text)
+        for name, (values, _) in turned.items():
+            raw = io.BytesIO()
+            np.lib.format.write_array(raw, values, (1, 0), allow_pickle=False)
+            archive.writestr(zipfile.ZipInfo(f"{name}.npy", _DATE), raw.getvalue())
+
+
+def _dense(array: NDArray[np.floating]) -> tuple[NDArray[np.floating], list[int]]:
+    """Return the array along the order of its memory, and the axes to turn it back.
+
+    Products of matrices round differently for other orders in memory, so that order
+    is part of a model that predicts the same to the last bit.
+    """
+    by_stride = sorted(range(array.ndim), key=lambda axis: -array.strides[axis])
+    values = np.ascontiguousarray(array.transpose(by_stride))
+    little = values.astype(values.dtype.newbyteorder("<"), copy=False)
+    return little, [by_stride.index(axis) for axis in range(array.ndim)]
+
+
+def read_archive(path: Path) -> Content:
+    """Read a file that anyone may have written: all is checked before it is used."""
+    check_file(path)
+    with (
+        reading(path, "an ekss model"),
+        open(path, "rb") as stream,
+        zipfile.ZipFile(stream) as archive,
+    ):
+        members = _checked_members(path, archive, os.fstat(stream.fileno()).st_size)
+        header = _checked_header(path, archive.read(_HEADER))
+        about = header.pop("arrays")
+        if not isinstance(about, dict) or {f"{name}.npy" for name in about} != members:
+            raise refused(path, "its arrays are not those that its header names")
+        arrays = {
+            name: _checked_array(path, name, archive.read(f"{name}.npy"), about[name])
+            for name in about
+        }
+    return Content(header, arrays, one_line(header.pop("ekss", "?"))[:40])
+
+
+def refused(path: Path, reason: str) -> InputError:
+    """Return the error of a file that is no sound model."""
+    return InputError(
+        f"{path} is refused as a model: {reason}; save the model again, and load only "
+        "files that ekss wrote"
+    )
+
+
+def _checked_members(path: Path, archive: zipfile.ZipFile, size: int) -> set[str]:
+    """Return the names of the arrays; refuse all that we never write."""
+    infos = archive.infolist()
+    names = [info.filename for info in infos]
+    if len(infos) > _MOST_MEMBERS:
+        raise refused(path, f"it has {len(infos)} members, more than {_MOST_MEMBERS}")
+    if len(set(names)) < len(names):
+        raise refused(path, "it has two members of one name")
+    if _HEADER not in names:
+        raise refused(path, f"it has no {_HEADER}")
+    for info in infos:
+        packed = info.compress_type != zipfile.ZIP_STORED
+        if packed or info.compress_size != info.file_size or info.flag_bits & 1:
+            raise refused(path, f"member {one_line(info.filename)!r} is packed")
+    total = sum(info.file_size for info in infos)
+    if total > size:
+        raise refused(path, f"its members claim {total} bytes, but it has {size}")
+    if archive.getinfo(_HEADER).file_size > _LONGEST_HEADER:
+        raise refused(path, f"its header is longer than {_LONGEST_HEADER} bytes")
+    return set(names) - {_HEADER}
+
+
+def _checked_header(path: Path, text: bytes) -> dict[str, Any]:
+    header = json.loads(text, parse_constant=_refuse_constant)
+    if not isinstance(header, dict) or header.pop("format", None) != FORMAT:
+        raise refused(path, f"its header does not say {FORMAT!r}")
+    version = header.pop("version", None)
+    if type(version) is int and version > VERSION:
+        raise InputError(
+            f"{path} has version {version} of the model format, this ekss "
+            f"({__version__}) reads up to {VERSION}; update ekss"
+        )
+    if version != VERSION or type(version) is not int:
+        raise refused(path, f"its version is {one_line(repr(version))}")
+    return header
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"the header holds {name}")
+
+
+def _checked_array(
+    path: Path, name: str, raw: bytes, about: Any
+) -> NDArray[np.floating]:
+    """Return one array whose own header and size agree with the JSON header."""
+    fault = refused(path, f"array {one_line(name)!r} is not as the header says")
+    if not isinstance(about, dict) or set(about) != {"dtype", "shape", "axes"}:
+        raise fault
+    shape, axes = about["shape"], about["axes"]
+    if not _are_sides(shape) or not _are_sides(axes):
+        raise fault
+    if about["dtype"] not in _TYPES or sorted(axes) != list(range(len(shape))):
+        raise fault
+    stream = io.BytesIO(raw)
+    if np.lib.format.read_magic(stream) != (1, 0):
+        raise fault
+    found, by_column, dtype = np.lib.format.read_array_header_1_0(stream)
+    if found != tuple(shape) or by_column or dtype.str != about["dtype"]:
+        raise fault
+    if len(raw) - stream.tell() != math.prod(shape) * dtype.itemsize:
+        raise fault
+    values = np.frombuffer(raw, dtype, offset=stream.tell()).reshape(shape)
+    # A copy can be written to, and is in the byte order of this machine.
+    return values.astype(dtype.newbyteorder("=")).transpose(axes)
+
+
+def _are_sides(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and 1 <= len(value) <= _MOST_AXES
+        and all(type(side) is int and 0 <= side < 2**40 for side in value)
+    )

@@ -1,0 +1,245 @@
+"""Fitted models into one file without pickle, and back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ekss.io._archive import Content, read_archive, refused, write_archive
+from ekss.io._errors import InputError, reading
+
+_MOST_STEPS = 16
+
+
+@dataclass(frozen=True)
+class SavedModel:
+    """A model from a file: preprocessing, then an estimator that assigns new points.
+
+    Attributes
+    ----------
+    estimator : EKSS, KSS, CoPKSS or MedianKFlats
+        With the subspaces of the fitted one, so it can ``predict``, ``transform`` and
+        ``score``; labels and graphs of the points of ``fit`` are not kept.
+    preprocessing : tuple of transformers
+        Applied before the estimator, in this order.
+    written_by : str
+        Version of ekss that wrote the file.
+    left_out : tuple of str
+        Parameters that a file cannot hold, such as functions; they have their
+        defaults again. None of them matters for new points.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from ekss import KSS
+    >>> from ekss.datasets import make_union_of_subspaces
+    >>> from ekss.io import load_model, save_model
+    >>> X = make_union_of_subspaces(n_subspaces=2, dims=2, random_state=0).data
+    >>> fitted = KSS(n_clusters=2, subspace_dim=2, random_state=0).fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(Path(folder) / "model.ekss", fitted)
+    ...     model = load_model(Path(folder) / "model.ekss")
+    >>> bool((model.predict(X) == fitted.predict(X)).all())
+    True
+    """
+
+    estimator: Any
+    preprocessing: tuple[Any, ...] = ()
+    written_by: str = ""
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns that new points must have."""
+        return int((*self.preprocessing, self.estimator)[0].n_features_in_)
+
+    def prepare(self, X: ArrayLike) -> Any:
+        """Return new points after the preprocessing.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        prepared : ndarray
+            What the estimator sees.
+        """
+        width = np.shape(X)[1] if np.ndim(X) == 2 else None
+        if width is not None and width != self.n_features:
+            raise InputError(
+                f"the points have {width} features, but the model was fitted on "
+                f"{self.n_features}; give it points of the same kind"
+            )
+        prepared: Any = X
+        for step in self.preprocessing:
+            prepared = step.transform(prepared)
+        return prepared
+
+    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
+        """Assign new points to the nearest subspaces.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            As they were before the preprocessing.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        return self.estimator.predict(self.prepare(X))
+
+    def transform(self, X: ArrayLike) -> NDArray[np.floating]:
+        """Return the distance of new points to every subspace.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            As they were before the preprocessing.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_samples, n_clusters)
+        """
+        return self.estimator.transform(self.prepare(X))
+
+
+def save_model(
+    path: str | os.PathLike[str],
+    estimator: Any,
+    *,
+    preprocessing: Any = None,
+) -> None:
+    """Write a fitted estimator and its preprocessing into one file, in one step.
+
+    Parameters
+    ----------
+    path : path-like
+        File to write, by custom ending in .ekss. An earlier one is replaced when the
+        new one is whole.
+    estimator : EKSS, KSS, CoPKSS or MedianKFlats
+        Fitted. Methods that cut a graph alone cannot assign new points.
+    preprocessing : transformer or sequence of them, default=None
+        Fitted transformers of :mod:`ekss.preprocessing`, in the order of use.
+
+    Raises
+    ------
+    InputError
+        For what cannot be saved.
+    OSError
+        Where the file cannot be written; ``filename`` is the path.
+
+    Notes
+    -----
+    The file holds what prediction needs, O(n_clusters n_features dim) numbers, and no
+    point of the data. Labels and distances of a loaded model are those of the saved
+    one to the last bit, on one machine.
+
+    See Also
+    --------
+    load_model : The way back, with an example.
+    """
+    from ekss.io._steps import ESTIMATORS, TRANSFORMERS, pack_step
+
+    before: Sequence[Any] = preprocessing or ()
+    if hasattr(preprocessing, "transform"):
+        before = (preprocessing,)
+    steps = [pack_step(step, TRANSFORMERS) for step in before]
+    last = pack_step(estimator, ESTIMATORS)
+    named = [(f"preprocessing.{i}", step) for i, step in enumerate(steps)]
+    content = Content(
+        {
+            "preprocessing": [step.description for step in steps],
+            "estimator": last.description,
+            "left_out": [name for step in (*steps, last) for name in step.left_out],
+        },
+        {
+            f"{prefix}.{key}": array
+            for prefix, step in [*named, ("estimator", last)]
+            for key, array in step.arrays.items()
+        },
+    )
+    # Whatever is written can be read again.
+    _restored(Path(path), content)
+    write_archive(Path(path), content)
+
+
+def load_model(path: str | os.PathLike[str]) -> SavedModel:
+    """Read a model that :func:`save_model` wrote.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+
+    Returns
+    -------
+    model : SavedModel
+
+    Raises
+    ------
+    InputError
+        For a file that is damaged, of another kind or of a newer ekss; one line.
+
+    Notes
+    -----
+    A file from a stranger is safe to load: nothing in it is run, only classes of this
+    package are made, and it takes no more memory than a few times its size.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from ekss import KSS
+    >>> from ekss.io import load_model, save_model
+    >>> fitted = KSS(n_clusters=2, subspace_dim=1, random_state=0)
+    >>> fitted = fitted.fit([[1, 0], [2, 0], [0, 1], [0, 3]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(Path(folder) / "model.ekss", fitted)
+    ...     model = load_model(Path(folder) / "model.ekss")
+    >>> model.transform([[5, 0]]).round(1).sum()
+    np.float64(1.0)
+    """
+    path = Path(path)
+    with reading(path, "an ekss model"):
+        return _restored(path, read_archive(path))
+
+
+def _restored(path: Path, content: Content) -> SavedModel:
+    """Make the objects that a content describes; refuse what does not fit together."""
+    from ekss.io._steps import ESTIMATORS, TRANSFORMERS, Unsound, restore_step
+
+    about, arrays = content.description, dict(content.arrays)
+
+    def taken(prefix: str) -> dict[str, NDArray[np.floating]]:
+        names = [name for name in arrays if name.startswith(prefix)]
+        return {name.removeprefix(prefix): arrays.pop(name) for name in names}
+
+    steps = about.get("preprocessing")
+    left_out = about.get("left_out")
+    if not isinstance(steps, list) or len(steps) > _MOST_STEPS:
+        raise refused(path, f"preprocessing is no list of at most {_MOST_STEPS} steps")
+    if not isinstance(left_out, list) or not all(isinstance(n, str) for n in left_out):
+        raise refused(path, "left_out is no list of names")
+    width: int | None = None
+    restored = []
+    try:
+        for i, step in enumerate(steps):
+            mine = taken(f"preprocessing.{i}.")
+            model, width = restore_step(step, mine, TRANSFORMERS, width)
+            restored.append(model)
+        mine = taken("estimator.")
+        estimator, _ = restore_step(about.get("estimator"), mine, ESTIMATORS, width)
+    except Unsound as error:
+        raise refused(path, str(error)) from error
+    if arrays:
+        raise refused(path, f"no step has the array {min(arrays)!r}")
+    return SavedModel(estimator, tuple(restored), content.written_by, tuple(left_out))
