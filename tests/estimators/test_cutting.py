@@ -6,11 +6,7 @@ from ekss import EKSS
 from ekss.datasets import make_union_of_subspaces
 from ekss.estimators._auto import Geometry
 from ekss.estimators._coordinates import Coordinates
-from ekss.estimators._cutting import (
-    choose_cut,
-    gather_evidence,
-    neighbour_counts,
-)
+from ekss.estimators._cutting import Cutting, gather_evidence, neighbour_counts
 from ekss.graph import (
     CUTTERS,
     nearest_by_votes,
@@ -41,25 +37,16 @@ def base_labels(union):
     return np.where(rng.random((120, 40)) < 2 / 3, union.target[:, None], random)
 
 
+def make_cutting(cutters=CUTTERS, score=score_cut, n_jobs=None, divide=True):
+    return Cutting(cutters, score, divide, False, 0, n_jobs, False)
+
+
 def choose(union, base_labels, cutters=CUTTERS, score=score_cut, n_jobs=None):
-    votes = prepare_votes(base_labels, divide_by_size=True)
-    counts = neighbour_counts(120, 3)
-    neighbours = nearest_by_votes(votes, max(counts))
     evidence = gather_evidence(
         Coordinates(union.data, None), Geometry(False, 2, 4), base_labels
     )
-    return choose_cut(
-        votes,
-        neighbours,
-        evidence,
-        counts,
-        3,
-        cutters=cutters,
-        score=score,
-        seed=0,
-        n_jobs=n_jobs,
-        show=False,
-    )
+    votes = prepare_votes(base_labels, divide_by_size=True)
+    return make_cutting(cutters, score, n_jobs).best(votes, evidence, 3)
 
 
 @pytest.mark.parametrize("n_samples", [2, 5, 30, 500, 5000])
@@ -142,21 +129,8 @@ def test_points_that_share_no_vote_get_a_label_and_an_embedding_of_zeros():
     X = 5 * np.eye(3)[y] + 0.1 * rng.standard_normal((120, 3))
     base = np.tile(y[:, None], 10)
     base[[0, 50]] = [[3] * 10, [4] * 10]  # alone in every member
-    votes = prepare_votes(base)
-    neighbours = nearest_by_votes(votes, 119)
     evidence = gather_evidence(Coordinates(X, None), Geometry(False, 1, 1), base)
-    chosen = choose_cut(
-        votes,
-        neighbours,
-        evidence,
-        (3, 8),
-        3,
-        cutters=CUTTERS,
-        score=score_cut,
-        seed=0,
-        n_jobs=None,
-        show=False,
-    )
+    chosen = make_cutting(divide=False).best(prepare_votes(base), evidence, 3)
     assert (
         clustering_error(np.delete(y, [0, 50]), np.delete(chosen.labels, [0, 50])) == 0
     )

@@ -168,7 +168,9 @@ def _median_directions(
 
 def _directions_for(points: NDArray[np.floating], shares: Sequence[float]) -> list[int]:
     """Count the principal directions that hold each share of the energy."""
-    energy = np.linalg.svd(points, compute_uv=False) ** 2
+    wide = points.astype(np.float64, copy=False)
+    gram = wide @ wide.T if len(wide) < wide.shape[1] else wide.T @ wide
+    energy = np.maximum(np.linalg.eigvalsh(gram)[::-1], 0)
     total = energy.sum()
     if total <= 0:
         return [1] * len(shares)

@@ -41,7 +41,7 @@ class SubspaceClusterer(
     their ``fit`` ends with :meth:`_store_model`.
     """
 
-    n_clusters: int
+    n_clusters: Any
     affine: bool | str
     normalize: bool | str
     affine_: bool
@@ -116,7 +116,7 @@ class SubspaceClusterer(
         if not isinstance(self.normalize, (bool, np.bool_)):
             is_auto("normalize", str(self.normalize), "True or False")
         points = validated(self, X, reset=True)
-        check_int("n_clusters", self.n_clusters, 1, len(points), limit="n_samples")
+        self.n_clusters_ = self._resolve_n_clusters(points)
         self.affine_ = affine = self._resolve_affine(points)
         points = self._scaled(
             points.astype(np.float64, copy=False) if affine else points
@@ -126,6 +126,12 @@ class SubspaceClusterer(
         # Squares of very large or small entries would over- or underflow.
         scale = power_of_two(float(np.abs(points).max()))
         return Prepared(np.ascontiguousarray(points / scale), centre, scale)
+
+    def _resolve_n_clusters(self, points: NDArray[np.floating]) -> int:
+        """Return the number of clusters."""
+        return check_int(
+            "n_clusters", self.n_clusters, 1, len(points), limit="n_samples"
+        )
 
     def _resolve_affine(self, points: NDArray[np.floating]) -> bool:
         """Return whether subspaces may miss the origin."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,12 +13,19 @@ from scipy.sparse import csr_array
 
 from ekss.estimators._auto import Geometry, paper_top_q
 from ekss.estimators._coordinates import Coordinates
-from ekss.estimators._parallel import map_numbers
-from ekss.graph.coassociation import Votes, bridge_by_votes
+from ekss.estimators._members import Ensemble
+from ekss.estimators._parallel import map_numbers, progress
+from ekss.graph.coassociation import (
+    SCAN_CHUNKS,
+    Votes,
+    bridge_by_votes,
+    nearest_by_votes,
+    prepare_votes,
+)
 from ekss.graph.cuts import Cut, CutPool, Cutter, candidate_cuts
 from ekss.graph.neighbours import Neighbours, symmetric_graph
 from ekss.graph.selection import Evidence, Score, total_of
-from ekss.graph.spectral import unit_rows
+from ekss.graph.spectral import spectral_labels, unit_rows
 
 # Neighbours kept a point, in the graphs that are cut.
 _GRID = (3, 5, 8, 12, 20, 40)
@@ -59,9 +66,9 @@ def neighbour_counts(n_samples: int, n_clusters: int) -> tuple[int, ...]:
 
 
 def gather_evidence(
-    kept: Coordinates, geometry: Geometry, base_labels: NDArray[Any]
+    kept: Coordinates, geometry: Geometry, base_labels: NDArray[Any] | None
 ) -> Evidence:
-    """Bring together what cuts of the votes are judged by."""
+    """Bring together what cuts are judged by; None where no members vote."""
     dims = np.linspace(geometry.low, geometry.high, _JUDGED_DIMS)
     return Evidence(
         kept.points,
@@ -72,64 +79,111 @@ def gather_evidence(
     )
 
 
-def choose_cut(
-    votes: Votes,
-    neighbours: Neighbours,
-    evidence: Evidence,
-    counts: Sequence[int],
-    n_clusters: int,
-    *,
-    cutters: Sequence[Cutter],
-    score: Score,
-    seed: int,
-    n_jobs: int | None,
-    show: bool,
-) -> ChosenCut | None:
-    """Cut the graph of every q in several ways and keep the cut of lowest score.
+@dataclass(frozen=True)
+class Cutting:
+    """How votes are cut, the same for all ensembles of a fit."""
 
-    Returns None where no way of cutting gave ``n_clusters`` clusters.
-    """
-    cut = partial(_cut, votes, neighbours, counts, n_clusters, cutters, seed)
-    pools = list(
-        map_numbers(cut, len(counts), n_jobs=n_jobs, description="cuts", show=show)
-    )
-    found = _distinct(pools)
-    if not found:
-        return None
-    judge = partial(_judge, [cut.labels for _, cut in found], evidence, score)
-    totals = list(
-        map_numbers(judge, len(found), n_jobs=n_jobs, description="choice", show=show)
-    )
-    order = np.argsort(totals, kind="stable")
-    graph, best = found[order[0]]
-    pool = pools[graph]
-    vectors = pool.embedding.vectors[:, :n_clusters]
-    embedding = np.zeros((len(best.labels), vectors.shape[1]))
-    embedding[pool.in_cut] = unit_rows(vectors)
-    return ChosenCut(
-        best.labels,
-        counts[graph],
-        symmetric_graph(neighbours, counts[graph]),
-        embedding,
-        pool.embedding.values[: n_clusters + 1],
-        tuple(
-            Candidate(found[i][1].origin, counts[found[i][0]], float(totals[i]))
-            for i in order
-        ),
-    )
+    cutters: Sequence[Cutter]
+    score: Score
+    divide_by_size: bool
+    weighted: bool
+    seed: int
+    n_jobs: int | None
+    show: bool
+
+    def votes(self, ensemble: Ensemble) -> Votes:
+        """Return the votes of the members."""
+        return prepare_votes(
+            ensemble.labels,
+            ensemble.weights if self.weighted else None,
+            divide_by_size=self.divide_by_size,
+        )
+
+    def nearest(self, votes: Votes, q: int) -> Neighbours:
+        """Return the q strongest votes of each point."""
+        with progress("votes", SCAN_CHUNKS, show=self.show) as advance:
+            return nearest_by_votes(votes, q, n_jobs=self.n_jobs, report=advance)
+
+    def once(self, votes: Votes, n_clusters: int, q: int, n_vectors: Any) -> ChosenCut:
+        """Make the paper's cut of the graph of one q."""
+        affinity = symmetric_graph(self.nearest(votes, q), q)
+        with progress("spectral cut", None, show=self.show):
+            cut = spectral_labels(
+                affinity,
+                n_clusters,
+                n_eigenvectors=n_vectors,
+                bridge=bridge_by_votes(votes, q),
+                random_state=self.seed,
+            )
+        return ChosenCut(cut.labels, q, affinity, cut.embedding, cut.eigenvalues, ())
+
+    def best(
+        self, votes: Votes, evidence: Evidence, n_clusters: int
+    ) -> ChosenCut | None:
+        """Cut the graphs of several q in several ways and keep the best cut.
+
+        Returns None where no way of cutting gave ``n_clusters`` clusters.
+        """
+        counts = neighbour_counts(len(evidence.points), n_clusters)
+        neighbours = self.nearest(votes, max(counts))
+        tasks = [(q, n_clusters) for q in counts]
+        pools = self.pools(votes, neighbours, tasks)
+        found = _distinct(pools)
+        if not found:
+            return None
+        totals = self.totals([cut.labels for _, cut in found], evidence)
+        order = np.argsort(totals, kind="stable")
+        graph, best = found[order[0]]
+        pool = pools[graph]
+        vectors = pool.embedding.vectors[:, :n_clusters]
+        embedding = np.zeros((len(best.labels), vectors.shape[1]))
+        embedding[pool.in_cut] = unit_rows(vectors)
+        return ChosenCut(
+            best.labels,
+            counts[graph],
+            symmetric_graph(neighbours, counts[graph]),
+            embedding,
+            pool.embedding.values[: n_clusters + 1],
+            tuple(
+                Candidate(found[i][1].origin, counts[found[i][0]], float(totals[i]))
+                for i in order
+            ),
+        )
+
+    def pools(
+        self, votes: Votes, neighbours: Neighbours, tasks: Sequence[tuple[int, int]]
+    ) -> list[CutPool]:
+        """Cut the graph of each q into each number of clusters in several ways."""
+        cut = partial(_cut, votes, neighbours, tasks, self.cutters, self.seed)
+        return list(self._map(cut, len(tasks), "cuts"))
+
+    def totals(
+        self, labels: Sequence[NDArray[np.int64]], evidence: Evidence
+    ) -> list[float]:
+        """Score every partition."""
+        judge = partial(_judge, labels, evidence, self.score)
+        return list(self._map(judge, len(labels), "choice"))
+
+    def _map(self, function: Any, count: int, description: str) -> Iterator[Any]:
+        return map_numbers(
+            function,
+            count,
+            n_jobs=self.n_jobs,
+            description=description,
+            show=self.show,
+        )
 
 
 def _cut(
     votes: Votes,
     neighbours: Neighbours,
-    counts: Sequence[int],
-    n_clusters: int,
+    tasks: Sequence[tuple[int, int]],
     cutters: Sequence[Cutter],
     seed: int,
     number: int,
 ) -> CutPool:
     """Cut the graph of one q; a function of the module, so that processes can call."""
-    q = counts[number]
+    q, n_clusters = tasks[number]
     return candidate_cuts(
         symmetric_graph(neighbours, q),
         n_clusters,

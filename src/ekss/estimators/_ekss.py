@@ -3,59 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from dataclasses import dataclass
 from math import ceil
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from ekss.core.bases import fit_clusters
-from ekss.core.ensemble import Member, MemberOptions, run_member
-from ekss.core.ksubspaces import squared_norms
-from ekss.core.starts import STARTS
-from ekss.core.updates import UPDATES
+from ekss.estimators._agreement import grow_ensemble
 from ekss.estimators._auto import (
     Geometry,
     default_top_q,
     has_flat_neighbourhoods,
     resolve_geometry,
 )
-from ekss.estimators._base import LARGEST_SEED, SubspaceClusterer, power_of_two
+from ekss.estimators._base import (
+    LARGEST_SEED,
+    Prepared,
+    SubspaceClusterer,
+    power_of_two,
+)
 from ekss.estimators._checks import (
     check_bool,
     check_choice,
     check_int,
-    check_int_range,
     check_workers,
     is_auto,
 )
 from ekss.estimators._coordinates import Coordinates, leading_coordinates
-from ekss.estimators._cutting import (
-    Candidate,
-    choose_cut,
-    gather_evidence,
-    neighbour_counts,
-)
-from ekss.estimators._parallel import map_numbers, one_blas_thread, progress
-from ekss.graph.coassociation import (
-    SCAN_CHUNKS,
-    Votes,
-    bridge_by_votes,
-    nearest_by_votes,
-    prepare_votes,
-)
+from ekss.estimators._counting import FIRST_GUESS, Count, count_clusters, is_near
+from ekss.estimators._cutting import Candidate, ChosenCut, Cutting, gather_evidence
+from ekss.estimators._members import Ensemble, Wanted, member_options
+from ekss.estimators._parallel import one_blas_thread, progress
 from ekss.graph.cuts import CUTTERS, Cutter
-from ekss.graph.neighbours import symmetric_graph
 from ekss.graph.selection import Score, score_cut
-from ekss.graph.spectral import spectral_labels
 
-# Members that split classes into pieces vote more purely than members that do not.
-_PIECES = (4, 8)
-# ... of at least so many points for each dimension.
-_LEAST_POINTS = 3
+# With n_base="auto" an ensemble grows from step to step until its halves agree.
+_STEPS = (100, 200, 400)
+# The number of clusters is sought with so many members on so many points.
+_SCOUTS = 100
+_SCOUTED_POINTS = 4000
+_ROUNDS = 5
+_OR_AUTO = ' or "auto"'
+
+
+@dataclass(frozen=True)
+class _Ballot:
+    """Members that have voted, and the data as they saw them."""
+
+    prepared: Prepared
+    kept: Coordinates
+    geometry: Geometry
+    ensemble: Ensemble
+    cutting: Cutting
+    top_q: int | None
 
 
 class EKSS(SubspaceClusterer):
@@ -73,8 +77,9 @@ class EKSS(SubspaceClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters K.
+    n_clusters : int or "auto", default=8
+        Number of clusters K. "auto" takes the number whose best cut has the lowest
+        ``cut_score``, at least 2.
     subspace_dim : "auto", int or (int, int), default="auto"
         Dimension of the candidate subspaces; with a pair each member draws its own
         from that range, and the clusters get the middle of it, rounded down. "auto"
@@ -84,8 +89,9 @@ class EKSS(SubspaceClusterer):
         own. None is ``n_clusters``. "auto" is the same when ``subspace_dim`` is given;
         otherwise members draw from 4 to 8 times ``n_clusters``, but leave every
         candidate at least three points for each dimension.
-    n_base : int, default=200
-        Number of members B.
+    n_base : int or "auto", default="auto"
+        Number of members B. "auto" is 100, doubled up to 400 until the odd and the even
+        members alone give 97 % of a sample of points the same cluster.
     max_iter : int, default=5
         Iterations T of K-subspaces in a member; 0 is EKSS-0, which has the recovery
         guarantees of the paper.
@@ -122,6 +128,9 @@ class EKSS(SubspaceClusterer):
     cut_score : callable, default=None
         ``cut_score(labels, evidence)``, lower is better; None is
         :func:`ekss.graph.score_cut`.
+    warm_start : bool, default=False
+        Keep the members of the last fit if data, seed and settings of members are the
+        same, so that a larger ``n_base`` costs only the new ones.
     n_jobs : int, default=None
         Parallel workers, as in joblib. Labels do not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -139,9 +148,9 @@ class EKSS(SubspaceClusterer):
         A point on each affine subspace; None for linear ones.
     affinity_ : csr_array of shape (n_samples, n_samples)
         The thresholded co-association graph.
-    base_labels_ : ndarray of shape (n_samples, n_base)
+    base_labels_ : ndarray of shape (n_samples, n_base_)
         Labels of every member, in the smallest unsigned type.
-    base_weights_ : ndarray of shape (n_base,)
+    base_weights_ : ndarray of shape (n_base_,)
         Weights of the members.
     embedding_ : ndarray of shape (n_samples, n_eigenvectors)
         Row-normalised spectral embedding that was clustered.
@@ -151,11 +160,17 @@ class EKSS(SubspaceClusterer):
     candidates_ : tuple
         With ``top_q="auto"``: every cut that was considered, best first, with its
         ``origin``, ``top_q`` and ``score``; otherwise empty.
+    counts_ : tuple
+        With ``n_clusters="auto"``: every number of clusters that was considered, best
+        first, with its ``n_clusters`` and ``score``; otherwise empty.
+    agreement_ : float or None
+        With ``n_base="auto"``: share of points to which two halves of the members give
+        the same cluster, where it was measured last.
     affine_ : bool
         Whether subspaces may miss the origin.
     n_iter_ : int
         Largest number of iterations that a member used.
-    n_clusters_, subspace_dim_, top_q_ : int
+    n_clusters_, n_base_, subspace_dim_, top_q_ : int
         What was used.
     n_features_in_ : int
         Number of features seen in ``fit``.
@@ -164,7 +179,7 @@ class EKSS(SubspaceClusterer):
     -----
     A member costs O(max_iter n_samples n_features n_candidates subspace_dim) time;
     counting votes O(n_samples^2 n_base) byte comparisons; memory is
-    O(n_samples (n_features + n_base + top_q)). No n_samples x n_samples matrix exists.
+    O(n_samples (n_features + n_base + top_q)); nothing is n_samples x n_samples.
 
     References
     ----------
@@ -185,11 +200,11 @@ class EKSS(SubspaceClusterer):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int | str = 8,
         subspace_dim: str | int | tuple[int, int] = "auto",
         *,
         n_candidates: str | int | tuple[int, int] | None = "auto",
-        n_base: int = 200,
+        n_base: int | str = "auto",
         max_iter: int = 5,
         top_q: str | int = "auto",
         weighting: str = "cost",
@@ -201,6 +216,7 @@ class EKSS(SubspaceClusterer):
         n_eigenvectors: int | None = None,
         cutters: Sequence[Cutter] | None = None,
         cut_score: Score | None = None,
+        warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -220,6 +236,7 @@ class EKSS(SubspaceClusterer):
         self.n_eigenvectors = n_eigenvectors
         self.cutters = cutters
         self.cut_score = cut_score
+        self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -238,26 +255,64 @@ class EKSS(SubspaceClusterer):
         -------
         self : EKSS
         """
-        prepared = self._prepare(X)
-        points = prepared.points
-        seed = int(check_random_state(self.random_state).randint(LARGEST_SEED))
-        geometry = resolve_geometry(
-            self.subspace_dim, points, self.n_clusters, seed, affine=self.affine_
-        )
-        options = self._member_options(len(points), geometry)
-        q = self._resolve_top_q(len(points))
-        kept = Coordinates(points, None)
         with one_blas_thread():
-            if self.subspace_dim == "auto":
-                span = ceil((geometry.low + geometry.high) / 2) + geometry.affine
-                kept = leading_coordinates(points, self.n_clusters, span)
-            self._run_members(kept.points, seed, options)
-            labels = self._cut_votes(kept, geometry, q, seed)
-            dim = (geometry.low + geometry.high) // 2
+            seed = self._resolve_seed()
+            ballot = self._vote(X, seed)
+            cut = self._cut(ballot)
+            geometry, points = ballot.geometry, ballot.prepared.points
             flats = fit_clusters(
-                points, labels, self.n_clusters, dim, affine=self.affine_, seed=seed
+                points,
+                cut.labels,
+                self.n_clusters_,
+                (geometry.low + geometry.high) // 2,
+                affine=self.affine_,
+                seed=seed,
             )
-        return self._store_model(flats, labels, prepared)
+        self.top_q_ = cut.top_q
+        self.affinity_ = cut.affinity
+        self.embedding_ = cut.embedding
+        self.eigenvalues_ = cut.eigenvalues
+        self.candidates_: tuple[Candidate, ...] = cut.candidates
+        return self._store_model(flats, cut.labels, ballot.prepared)
+
+    def _resolve_seed(self) -> int:
+        """Draw a seed; a warm start without a random state keeps the last one."""
+        if check_bool("warm_start", self.warm_start) and self.random_state is None:
+            kept = getattr(self, "_ensemble", None)
+            if kept is not None:
+                return kept.origin[1]
+        return int(check_random_state(self.random_state).randint(LARGEST_SEED))
+
+    def _resolve_n_clusters(self, points: NDArray[np.floating]) -> int:
+        self.counts_: tuple[Count, ...] = ()
+        if not is_auto("n_clusters", self.n_clusters, "an integer"):
+            return super()._resolve_n_clusters(points)
+        seed = self._resolve_seed()
+        rng = np.random.default_rng(seed)
+        if len(points) > _SCOUTED_POINTS:
+            rows = rng.choice(len(points), _SCOUTED_POINTS, replace=False)
+            points = points[np.sort(rows)]
+        scout = clone(self).set_params(random_state=seed, warm_start=False, verbose=0)
+        if not isinstance(self.n_base, str):
+            scout.set_params(n_base=min(self.n_base, _SCOUTS))
+        guess = min(FIRST_GUESS, len(points))
+        with progress("clusters", None, show=self.verbose > 0):
+            for _ in range(_ROUNDS):
+                scout.set_params(n_clusters=guess)
+                self.counts_ = scout._count(points, seed)
+                if not self.counts_ or is_near(self.counts_[0].n_clusters, guess):
+                    break
+                guess = self.counts_[0].n_clusters
+        return self.counts_[0].n_clusters if self.counts_ else 1
+
+    def _count(self, points: NDArray[np.floating], seed: int) -> tuple[Count, ...]:
+        """Score numbers of clusters near the present one."""
+        ballot = self._vote(points, seed, scouting=True)
+        cutting, ensemble = ballot.cutting, ballot.ensemble
+        evidence = gather_evidence(ballot.kept, ballot.geometry, ensemble.labels)
+        return count_clusters(
+            cutting.votes(ensemble), evidence, self.n_clusters_, cutting
+        )
 
     def _resolve_affine(self, points: NDArray[np.floating]) -> bool:
         if not is_auto("affine", self.affine, "True or False"):
@@ -266,131 +321,80 @@ class EKSS(SubspaceClusterer):
             return False
         rows = points / power_of_two(float(np.abs(points).max()))
         rng = np.random.default_rng(0)
-        return has_flat_neighbourhoods(rows, self.n_clusters, rng)
+        return has_flat_neighbourhoods(rows, self.n_clusters_, rng)
 
-    def _member_options(self, n_samples: int, geometry: Geometry) -> MemberOptions:
-        check_int("n_base", self.n_base, 1)
+    def _vote(self, X: ArrayLike, seed: int, *, scouting: bool = False) -> _Ballot:
+        """Prepare the data and run the members."""
         check_workers(self.n_jobs, self.verbose)
-        dims = geometry.low, geometry.high
-        candidates: Any = self.n_candidates
-        in_pieces = False
-        if is_auto("n_candidates", candidates, "an integer, or a pair of integers"):
-            in_pieces = self.subspace_dim == "auto"
-            candidates = None
-        if candidates is None:
-            candidates = self.n_clusters
-        if in_pieces:
-            fewest, most = (min(n_samples, c * self.n_clusters) for c in _PIECES)
-            candidates = fewest, most
-            if not geometry.affine:
-                dims = ceil(geometry.low / 2), geometry.high
-        start = check_choice("start", self.start, ("auto", *STARTS))
-        if start == "auto":
-            start = "neighbours" if geometry.affine else "random"
-        return MemberOptions(
-            n_candidates=check_int_range(
-                "n_candidates", candidates, 1, n_samples, limit="n_samples"
-            ),
-            subspace_dim=dims,
-            max_iter=check_int("max_iter", self.max_iter, 0),
-            base=check_choice("base", self.base, tuple(UPDATES)),
-            affine=geometry.affine,
-            start=start,
-            least_points=_LEAST_POINTS if in_pieces else 0,
+        cutting = self._cutting(seed)
+        prepared = self._prepare(X)
+        points, n_clusters = prepared.points, self.n_clusters_
+        top_q = self._resolve_top_q(len(points))
+        geometry = resolve_geometry(
+            self.subspace_dim, points, n_clusters, seed, affine=self.affine_
         )
+        kept = Coordinates(points, None)
+        if self.subspace_dim == "auto":
+            span = ceil((geometry.low + geometry.high) / 2) + geometry.affine
+            kept = leading_coordinates(points, n_clusters, span)
+        wanted = Wanted(
+            self.subspace_dim, self.n_candidates, self.max_iter, self.base, self.start
+        )
+        ensemble, self.agreement_ = grow_ensemble(
+            kept,
+            geometry,
+            member_options(wanted, len(points), n_clusters, geometry),
+            n_clusters,
+            self._steps(scouting=scouting),
+            cutting,
+            known=getattr(self, "_ensemble", None) if self.warm_start else None,
+        )
+        self.base_labels_ = ensemble.labels
+        self.base_weights_ = ensemble.weights
+        self.n_base_ = ensemble.labels.shape[1]
+        self.n_iter_ = ensemble.n_iter
+        self._ensemble = ensemble
+        return _Ballot(prepared, kept, geometry, ensemble, cutting, top_q)
+
+    def _cutting(self, seed: int) -> Cutting:
+        weighting = check_choice("weighting", self.weighting, ("cost", "uniform"))
+        return Cutting(
+            CUTTERS if self.cutters is None else self.cutters,
+            score_cut if self.cut_score is None else self.cut_score,
+            check_bool("divide_by_size", self.divide_by_size),
+            weighting == "cost",
+            seed,
+            self.n_jobs,
+            self.verbose > 0,
+        )
+
+    def _steps(self, *, scouting: bool) -> tuple[int, ...]:
+        """Return the numbers of members at which an ensemble may stop growing."""
+        if not is_auto("n_base", self.n_base, "an integer"):
+            return (check_int("n_base", self.n_base, 1, also=_OR_AUTO),)
+        return (_SCOUTS,) if scouting else _STEPS
+
+    def _cut(self, ballot: _Ballot) -> ChosenCut:
+        """Cut the votes: in the paper's way, or in many ways of which one is kept."""
+        cutting, ensemble, q = ballot.cutting, ballot.ensemble, ballot.top_q
+        n_clusters = self.n_clusters_
+        votes = cutting.votes(ensemble)
+        if q is None:
+            evidence = gather_evidence(ballot.kept, ballot.geometry, ensemble.labels)
+            chosen = cutting.best(votes, evidence, n_clusters)
+            if chosen is not None:
+                return chosen
+            q = default_top_q(votes.n_samples, n_clusters)
+        return cutting.once(votes, n_clusters, q, self.n_eigenvectors)
 
     def _resolve_top_q(self, n_samples: int) -> int | None:
         """Return the one q of the paper's cut, or None where cuts are to be chosen."""
-        check_choice("weighting", self.weighting, ("cost", "uniform"))
-        check_bool("divide_by_size", self.divide_by_size)
+        n_clusters = self.n_clusters_
         if self.n_eigenvectors is not None:
-            check_int("n_eigenvectors", self.n_eigenvectors, self.n_clusters)
+            check_int("n_eigenvectors", self.n_eigenvectors, n_clusters)
         if not is_auto("top_q", self.top_q, "an integer"):
-            return check_int(
-                "top_q",
-                self.top_q,
-                1,
-                n_samples - 1,
-                limit="n_samples-1",
-                also=' or "auto"',
-            )
-        if self.n_eigenvectors is not None or self.n_clusters in (1, n_samples):
-            return default_top_q(n_samples, self.n_clusters)
+            most, name = n_samples - 1, "n_samples-1"
+            return check_int("top_q", self.top_q, 1, most, limit=name, also=_OR_AUTO)
+        if self.n_eigenvectors is not None or n_clusters in (1, n_samples):
+            return default_top_q(n_samples, n_clusters)
         return None
-
-    def _run_members(
-        self, points: NDArray[np.floating], seed: int, options: MemberOptions
-    ) -> None:
-        run = partial(
-            run_member, points, seed, options=options, norms=squared_norms(points)
-        )
-        members: list[Member] = list(
-            map_numbers(
-                run,
-                self.n_base,
-                n_jobs=self.n_jobs,
-                description="members",
-                show=self.verbose > 0,
-            )
-        )
-        self.base_labels_ = np.stack([member.labels for member in members]).T
-        self.base_weights_ = np.array([member.weight for member in members])
-        self.n_iter_ = max(member.n_iter for member in members)
-
-    def _cut_votes(
-        self, kept: Coordinates, geometry: Geometry, q: int | None, seed: int
-    ) -> NDArray[np.int64]:
-        """Make graphs of the strongest votes and cut them."""
-        show = self.verbose > 0
-        n_samples = len(kept.points)
-        votes = prepare_votes(
-            self.base_labels_,
-            self.base_weights_ if self.weighting == "cost" else None,
-            divide_by_size=self.divide_by_size,
-        )
-        counts = (q,) if q else neighbour_counts(n_samples, self.n_clusters)
-        with progress("votes", SCAN_CHUNKS, show=show) as advance:
-            neighbours = nearest_by_votes(
-                votes, max(counts), n_jobs=self.n_jobs, report=advance
-            )
-        self.candidates_: tuple[Candidate, ...] = ()
-        if q is None:
-            chosen = choose_cut(
-                votes,
-                neighbours,
-                gather_evidence(kept, geometry, self.base_labels_),
-                counts,
-                self.n_clusters,
-                cutters=CUTTERS if self.cutters is None else self.cutters,
-                score=score_cut if self.cut_score is None else self.cut_score,
-                seed=seed,
-                n_jobs=self.n_jobs,
-                show=show,
-            )
-            if chosen is not None:
-                self.top_q_ = chosen.top_q
-                self.affinity_ = chosen.affinity
-                self.embedding_ = chosen.embedding
-                self.eigenvalues_ = chosen.eigenvalues
-                self.candidates_ = chosen.candidates
-                return chosen.labels
-            q = default_top_q(n_samples, self.n_clusters)
-        return self._cut_once(votes, symmetric_graph(neighbours, q), q, seed)
-
-    def _cut_once(
-        self, votes: Votes, affinity: csr_array, q: int, seed: int
-    ) -> NDArray[np.int64]:
-        """Make the paper's cut of one graph."""
-        self.top_q_ = q
-        self.affinity_ = affinity
-        with progress("spectral cut", None, show=self.verbose > 0):
-            result = spectral_labels(
-                affinity,
-                self.n_clusters,
-                n_eigenvectors=self.n_eigenvectors,
-                bridge=bridge_by_votes(votes, q),
-                random_state=seed,
-            )
-        self.embedding_ = result.embedding
-        self.eigenvalues_ = result.eigenvalues
-        return result.labels

@@ -1,0 +1,141 @@
+"""Members of an ensemble: their options, their runs, and how many there should be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from math import ceil
+from typing import Any
+
+import numpy as np
+from joblib import hash as fingerprint
+from numpy.typing import NDArray
+
+from ekss.core.ensemble import Member, MemberOptions, run_member
+from ekss.core.ksubspaces import squared_norms
+from ekss.core.starts import STARTS
+from ekss.core.updates import UPDATES
+from ekss.estimators._auto import Geometry
+from ekss.estimators._checks import check_choice, check_int, check_int_range, is_auto
+from ekss.estimators._parallel import map_numbers
+
+# Members that split classes into pieces vote more purely than members that do not.
+_PIECES = (4, 8)
+# ... of at least so many points for each dimension.
+_LEAST_POINTS = 3
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What an estimator's parameters say about members; may be "auto"."""
+
+    subspace_dim: Any
+    n_candidates: Any
+    max_iter: Any
+    base: Any
+    start: Any
+
+
+def member_options(
+    wanted: Wanted, n_samples: int, n_clusters: int, geometry: Geometry
+) -> MemberOptions:
+    """Check the parameters of members and settle those that are left to the data."""
+    dims = geometry.low, geometry.high
+    candidates = wanted.n_candidates
+    in_pieces = False
+    if is_auto("n_candidates", candidates, "an integer, or a pair of integers"):
+        in_pieces = isinstance(wanted.subspace_dim, str)
+        candidates = None
+    if candidates is None:
+        candidates = n_clusters
+    if in_pieces:
+        fewest, most = (min(n_samples, pieces * n_clusters) for pieces in _PIECES)
+        candidates = fewest, most
+        if not geometry.affine:
+            dims = ceil(geometry.low / 2), geometry.high
+    start = check_choice("start", wanted.start, ("auto", *STARTS))
+    if start == "auto":
+        start = "neighbours" if geometry.affine else "random"
+    return MemberOptions(
+        n_candidates=check_int_range(
+            "n_candidates", candidates, 1, n_samples, limit="n_samples"
+        ),
+        subspace_dim=dims,
+        max_iter=check_int("max_iter", wanted.max_iter, 0),
+        base=check_choice("base", wanted.base, tuple(UPDATES)),
+        affine=geometry.affine,
+        start=start,
+        least_points=_LEAST_POINTS if in_pieces else 0,
+    )
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """Members that were run, and what they are a function of.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_samples, n_base)
+        In the smallest unsigned type.
+    weights : ndarray of shape (n_base,)
+    n_iter : int
+        Largest number of iterations of a member.
+    origin : tuple
+        Data, seed and options; members of the same origin can be added.
+    """
+
+    labels: NDArray[Any]
+    weights: NDArray[np.float64]
+    n_iter: int
+    origin: tuple[str, int, MemberOptions]
+
+    def take(self, rows: Any, members: slice) -> Ensemble:
+        """Return some members' labels of some points."""
+        labels = np.ascontiguousarray(self.labels[rows][:, members])
+        return Ensemble(labels, self.weights[members], self.n_iter, self.origin)
+
+
+def run_members(
+    points: NDArray[np.floating],
+    seed: int,
+    options: MemberOptions,
+    count: int,
+    *,
+    known: Ensemble | None,
+    n_jobs: int | None,
+    show: bool,
+) -> Ensemble:
+    """Run members 0, ..., count - 1, but those of ``known`` only if it fits.
+
+    A member is a function of the data, the seed and its number, so an ensemble that
+    grew in steps is the same as one that was run at once.
+    """
+    origin = fingerprint(points), seed, options
+    if known is not None and known.origin != origin:
+        known = None
+    done = 0 if known is None else known.labels.shape[1]
+    if known is not None and done >= count:
+        return known.take(slice(None), slice(count))
+    run = partial(_run_later, points, seed, options, squared_norms(points), done)
+    found: list[Member] = list(
+        map_numbers(run, count - done, n_jobs=n_jobs, description="members", show=show)
+    )
+    columns = [member.labels for member in found]
+    weights = np.array([member.weight for member in found])
+    n_iter = max(member.n_iter for member in found)
+    if known is not None:
+        columns = [*known.labels.T, *columns]
+        weights = np.concatenate([known.weights, weights])
+        n_iter = max(known.n_iter, n_iter)
+    return Ensemble(np.stack(columns).T, weights, n_iter, origin)
+
+
+def _run_later(
+    points: NDArray[np.floating],
+    seed: int,
+    options: MemberOptions,
+    norms: NDArray[np.floating],
+    done: int,
+    number: int,
+) -> Member:
+    return run_member(points, seed, done + number, options=options, norms=norms)

@@ -1,0 +1,111 @@
+import numpy as np
+import pytest
+
+from ekss import EKSS
+from ekss.datasets import make_union_of_subspaces
+from ekss.estimators import _members as module
+from ekss.estimators._auto import Geometry
+from ekss.estimators._members import Wanted, member_options, run_members
+
+
+@pytest.fixture(scope="module")
+def points():
+    return make_union_of_subspaces(
+        n_subspaces=3, dims=3, n_features=20, n_per_subspace=40, random_state=0
+    ).data
+
+
+def options(geometry=None, **changes):
+    wanted = {
+        "subspace_dim": "auto",
+        "n_candidates": "auto",
+        "max_iter": 2,
+        "base": "power",
+        "start": "auto",
+    }
+    return member_options(
+        Wanted(**(wanted | changes)), 120, 3, geometry or Geometry(False, 2, 4)
+    )
+
+
+def run(points, count, known=None, seed=0, chosen=None):
+    chosen = chosen or options()
+    return run_members(points, seed, chosen, count, known=known, n_jobs=1, show=False)
+
+
+def test_members_draw_four_to_eight_pieces_a_cluster_by_default():
+    found = options()
+    assert found.n_candidates == (12, 24)
+    assert found.subspace_dim == (1, 4)
+    assert found.least_points == 3
+    assert found.start == "random"
+
+
+def test_given_dimension_or_candidates_switch_pieces_off():
+    found = options(subspace_dim=3, geometry=Geometry(False, 3, 3))
+    assert found.n_candidates == (3, 3)
+    assert found.subspace_dim == (3, 3)
+    assert found.least_points == 0
+    assert options(n_candidates=(5, 7)).n_candidates == (5, 7)
+    assert options(n_candidates=None).n_candidates == (3, 3)
+
+
+def test_affine_members_start_from_neighbourhoods_and_keep_their_dimensions():
+    found = options(Geometry(True, 2, 3))
+    assert found.start == "neighbours"
+    assert found.subspace_dim == (2, 3)
+    assert options(Geometry(True, 2, 3), start="random").start == "random"
+
+
+def test_ensemble_grown_in_steps_equals_one_run_at_once(points):
+    at_once = run(points, 9)
+    grown = run(points, 9, known=run(points, 5, known=run(points, 2)))
+    np.testing.assert_array_equal(grown.labels, at_once.labels)
+    np.testing.assert_array_equal(grown.weights, at_once.weights)
+    assert grown.n_iter == at_once.n_iter
+
+
+def test_known_members_are_not_run_again(points, monkeypatch):
+    known = run(points, 6)
+    numbers = []
+    original = module.run_member
+
+    def count(points, seed, number, **more):
+        numbers.append(number)
+        return original(points, seed, number, **more)
+
+    monkeypatch.setattr(module, "run_member", count)
+    run(points, 8, known=known)
+    assert numbers == [6, 7]
+    fewer = run(points, 4, known=known)
+    assert numbers == [6, 7]
+    np.testing.assert_array_equal(fewer.labels, known.labels[:, :4])
+
+
+@pytest.mark.parametrize("change", ["data", "seed", "options"])
+def test_members_of_another_origin_are_not_kept(points, change):
+    other_points = points[::-1].copy() if change == "data" else points
+    seed = 1 if change == "seed" else 0
+    chosen = options(max_iter=1) if change == "options" else options()
+    known = run(other_points, 5, seed=seed, chosen=chosen)
+    found = run(points, 5, known=known)
+    np.testing.assert_array_equal(found.labels, run(points, 5).labels)
+
+
+@pytest.mark.parametrize("random_state", [3, None])
+def test_warm_start_adds_members_and_gives_the_cold_labels(points, random_state):
+    model = EKSS(3, 3, n_base=10, warm_start=True, random_state=random_state)
+    first = model.fit(points).base_labels_
+    model.set_params(n_base=25).fit(points)
+    assert model.base_labels_.shape == (120, 25)
+    np.testing.assert_array_equal(model.base_labels_[:, :10], first)
+    if random_state is not None:
+        cold = EKSS(3, 3, n_base=25, random_state=random_state).fit(points)
+        np.testing.assert_array_equal(model.base_labels_, cold.base_labels_)
+        np.testing.assert_array_equal(model.labels_, cold.labels_)
+
+
+def test_without_warm_start_and_seed_members_are_new(points):
+    model = EKSS(3, 3, n_base=10)
+    first = model.fit(points).base_labels_
+    assert (model.fit(points).base_labels_ != first).any()
