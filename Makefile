@@ -16,7 +16,7 @@ $(STAMP): pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable ".[all]" --group dev
 	@touch $@
 
-demo: $(STAMP)  ## install into .venv, cluster digits, write two pictures to demo/
+demo: $(STAMP)  ## install into .venv, cluster digits and tracks, write reports to demo/
 	$(BIN)/ekss demo --output demo
 
 test: lint types tests  ## lint, types and the whole test suite

@@ -1,22 +1,58 @@
+import json
 import subprocess
 import sys
 
 import numpy as np
+import pytest
 from typer.testing import CliRunner
 
 from ekss.cli import app
-from ekss.cli._demo import votes_of_members
+from ekss.cli._demo import moving_bodies, report_motion, votes_of_members
 
 
-def test_demo_prints_a_summary_and_writes_both_pictures(tmp_path):
-    result = CliRunner().invoke(app, ["demo", "--output", str(tmp_path / "new")])
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo") / "new"
+    return CliRunner().invoke(app, ["demo", "--output", str(folder)]), folder
+
+
+def test_demo_prints_a_summary_and_names_what_it_wrote(demo):
+    result, folder = demo
     assert result.exit_code == 0, result.output
     for words in ("clustering error", "mutual information", "time", "cluster sizes"):
         assert words in result.stdout
-    for name in ("digits.png", "votes.png"):
-        picture = (tmp_path / "new" / name).read_bytes()
-        assert picture.startswith(b"\x89PNG")
-        assert len(picture) > 20_000
+    for path in folder.iterdir():
+        assert path.suffix == ".json" or str(path) in result.stdout
+
+
+def test_demo_writes_reports_of_digits_and_motion_and_the_picture_of_votes(demo):
+    _, folder = demo
+    names = sorted(path.name for path in folder.iterdir())
+    stems = "digits", "motion"
+    pages = [f"{stem}.{ending}" for stem in stems for ending in ("html", "json")]
+    assert names == [*pages, "votes.png"]
+    digits, motion = (json.loads((folder / f"{s}.json").read_text()) for s in stems)
+    assert digits["n_samples"] == 1797
+    assert digits["scores"]["error"] < 0.15
+    assert motion["affine"]
+    assert motion["scores"]["error"] < 0.05
+    assert 'alt="basis vector 1 of cluster 0"' in (folder / "digits.html").read_text()
+    assert "Tracks on the first frame" in (folder / "motion.html").read_text()
+    picture = (folder / "votes.png").read_bytes()
+    assert picture.startswith(b"\x89PNG")
+    assert len(picture) > 20_000
+
+
+def test_tracks_of_a_body_lie_near_an_affine_subspace_of_dimension_three():
+    tracks = moving_bodies(np.random.default_rng(0))
+    for body in range(3):
+        points = tracks.points[tracks.target == body]
+        spread = np.linalg.svd(points - points.mean(axis=0), compute_uv=False)
+        assert (spread[3:] ** 2).sum() < 0.002 * (spread**2).sum()
+
+
+def test_bodies_are_told_apart_with_another_seed():
+    assert report_motion(1, jobs=1).summary["scores"]["error"] < 0.05
 
 
 def test_votes_of_more_members_separate_the_clusters():

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
 from ekss.cli._bench import bench_app
+from ekss.cli._cluster import cluster
+from ekss.cli._compare import compare
 from ekss.cli._data import data_app
+from ekss.cli._errors import run
+from ekss.cli._inspect import inspect
+from ekss.cli._predict import predict
+from ekss.cli._theory import theory
 
 app = typer.Typer(
     name="ekss",
@@ -18,6 +25,11 @@ app = typer.Typer(
     add_completion=True,
     pretty_exceptions_enable=False,
 )
+app.command()(cluster)
+app.command()(predict)
+app.command()(compare)
+app.command()(inspect)
+app.command()(theory)
 app.add_typer(data_app, name="data")
 app.add_typer(bench_app, name="bench")
 
@@ -56,7 +68,7 @@ def some_workers(jobs: int) -> int:
 @app.command()
 def demo(
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder for the two pictures.")
+        Path, typer.Option("--output", "-o", help="Folder for reports and the picture.")
     ] = Path("demo"),
     seed: Annotated[
         int, typer.Option(help="Seed of the random draws.", min=0, max=2**32 - 1)
@@ -72,10 +84,12 @@ def demo(
     run_demo(output, seed, jobs)
 
 
-def main() -> None:
-    """Run the command; user errors end in one line on stderr and exit code 2."""
-    try:
-        app()
-    except (ValueError, TypeError, OSError, ModuleNotFoundError) as error:
-        typer.echo(f"ekss: {error}", err=True)
-        sys.exit(2)
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command and exit.
+
+    Parameters
+    ----------
+    arguments : sequence of str, default=None
+        Words of the command line after the program's name; None takes the process's.
+    """
+    sys.exit(run(app, sys.argv[1:] if arguments is None else arguments))

@@ -1,0 +1,146 @@
+"""``ekss cluster``: its options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ekss.cli import _options as shared
+from ekss.cli._errors import guarded
+from ekss.cli._methods import Method
+
+
+def cluster(
+    data: shared.Data,
+    clusters: shared.Clusters,
+    method: Annotated[
+        Method,
+        typer.Option(
+            metavar="NAME",
+            help=f"One of {', '.join(Method)}.",
+            rich_help_panel="Clustering",
+        ),
+    ] = Method.EKSS,
+    auto: Annotated[
+        bool,
+        typer.Option(
+            "--auto",
+            help="Choose dimension and q from the data; done anyway if neither is "
+            "given.",
+            rich_help_panel="Clustering",
+        ),
+    ] = False,
+    dim: shared.Dim = None,
+    q: Annotated[
+        int | None,
+        typer.Option(
+            parser=shared.whole_number,
+            metavar="Q",
+            help="Neighbours kept a point in the graph (ekss, tsc).",
+            show_default="from the data",
+            rich_help_panel="Clustering",
+        ),
+    ] = None,
+    members: Annotated[
+        int | None,
+        typer.Option(
+            parser=shared.whole_number,
+            metavar="B",
+            help="Runs of K-subspaces that vote (ekss).",
+            show_default="200",
+            rich_help_panel="Clustering",
+        ),
+    ] = None,
+    candidates: Annotated[
+        str | None,
+        typer.Option(
+            metavar="C",
+            help="Subspaces of a member (ekss): 10, or a range, 8-20.",
+            show_default="from the data",
+            rich_help_panel="Clustering",
+        ),
+    ] = None,
+    affine: shared.Affine = None,
+    preprocess: shared.Preprocess = None,
+    seed: shared.Seed = 0,
+    jobs: shared.Jobs = -1,
+    key: shared.Key = None,
+    id_column: shared.IdColumn = None,
+    header: shared.Header = None,
+    drop_column: shared.DropColumn = None,
+    image_size: shared.ImageSize = None,
+    labels: shared.Labels = None,
+    labels_key: shared.LabelsKey = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="File of the labels: .csv .tsv .parquet .npy.",
+            show_default="DATA-clusters.csv in the current folder",
+            rich_help_panel="Results",
+        ),
+    ] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            help="File for ekss predict, such as model.ekss.",
+            show_default=False,
+            rich_help_panel="Results",
+        ),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            help="Page with pictures, such as report.html; also writes report.json.",
+            show_default=False,
+            rich_help_panel="Results",
+        ),
+    ] = None,
+    quiet: shared.Quiet = False,
+    as_json: shared.Json = False,
+    debug: shared.Debug = False,
+) -> None:
+    """Cluster the points of a file by the subspaces they lie near."""
+    with guarded(debug):
+        from ekss.cli._clustering import Request, run
+        from ekss.cli._methods import Settings, refuse_auto
+        from ekss.cli._outputs import default_output
+        from ekss.cli._preparing import steps_of
+        from ekss.cli._reading import Source
+        from ekss.cli._words import clusters_of, count_of, size_of, span_of
+
+        shared.check_voice(quiet, as_json)
+        settings = Settings(
+            span_of("dim", dim),
+            count_of("q", q),
+            count_of("members", members),
+            span_of("candidates", candidates),
+            affine,
+        )
+        if auto:
+            refuse_auto(method.value, settings)
+        request = Request(
+            Source(
+                data,
+                key=key,
+                id_column=id_column,
+                header="auto" if header is None else header,
+                drop=tuple(drop_column or ()),
+                image_size=size_of(image_size),
+                labels=labels,
+                labels_key=labels_key,
+            ),
+            method.value,
+            clusters_of(clusters),
+            settings,
+            steps_of(preprocess),
+            shared.check_seed(seed),
+            shared.check_jobs(jobs),
+            default_output(data, "clusters") if output is None else output,
+            model,
+            report,
+        )
+        run(request, silent=quiet or as_json, as_json=as_json)

@@ -1,0 +1,151 @@
+"""A plane picture of all points: cluster centres on a circle, points between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ekss.report._geometry import Fit
+from ekss.report._inputs import Inputs
+
+MOST_DOTS = 2000
+# Directions in which the cluster centres hardly differ would blow up noise.
+_SMALLEST_DIRECTION = 0.05
+# Clusters this few are shown along their principal directions.
+_FEW_CLUSTERS = 2
+# Points that lie further out are drawn on this rim.
+_RIM = 1.35
+
+Origin = Literal["embedding", "subspaces", "points"]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Points in the plane.
+
+    Attributes
+    ----------
+    dots : ndarray of shape (n_dots, 2)
+        Coordinates of the points that are drawn.
+    rows : ndarray of shape (n_dots,)
+        Which points they are: all, or a sample that is even over the clusters.
+    centres : ndarray of shape (n_clusters, 2)
+        Middle of each cluster.
+    origin : {"embedding", "subspaces", "points"}
+        What is projected: the spectral embedding, the closeness of points to
+        subspaces, or the points themselves.
+    on_circle : bool
+        Whether directions were chosen so that centres stand on a circle.
+    """
+
+    dots: NDArray[np.float64]
+    rows: NDArray[np.int64]
+    centres: NDArray[np.float64]
+    origin: Origin
+    on_circle: bool
+
+
+def layout_of(inputs: Inputs, fit: Fit) -> Layout:
+    """Project the points linearly so that the centres of clusters stand apart."""
+    rows = _drawn_rows(inputs, fit)
+    features, origin = _features(inputs, fit, rows)
+    codes = inputs.codes[rows]
+    means = np.stack(
+        [features[codes == k].mean(axis=0) for k in range(inputs.n_clusters)]
+    )
+    on_circle = inputs.n_clusters > _FEW_CLUSTERS and origin != "points"
+    if on_circle:
+        middle = means.mean(axis=0)
+        where = _circle(means - middle)
+        apart = means - middle
+        directions = np.linalg.lstsq(apart, where, rcond=_SMALLEST_DIRECTION)[0]
+    else:
+        middle = features.mean(axis=0)
+        directions = _principal(features)
+    dots, centres = (features - middle) @ directions, (means - middle) @ directions
+    if on_circle:
+        dots *= np.minimum(1, _RIM / np.maximum(np.linalg.norm(dots, axis=1), 1e-9))[
+            :, None
+        ]
+    return Layout(dots, rows, centres, origin, on_circle)
+
+
+def _drawn_rows(inputs: Inputs, fit: Fit) -> NDArray[np.int64]:
+    """All measured points or a sample; every cluster keeps its share, at least 1."""
+    if len(fit.rows) <= MOST_DOTS:
+        return _every_cluster(inputs, fit.rows)
+    rng = np.random.default_rng(0)
+    chosen = np.sort(rng.choice(fit.rows, MOST_DOTS, replace=False))
+    return _every_cluster(inputs, chosen)
+
+
+def _every_cluster(inputs: Inputs, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Add the first point of clusters that a sample missed."""
+    missed = np.setdiff1d(np.arange(inputs.n_clusters), inputs.codes[rows])
+    first = [int(np.flatnonzero(inputs.codes == k)[0]) for k in missed]
+    return np.union1d(rows, np.array(first, np.int64))
+
+
+def _features(
+    inputs: Inputs, fit: Fit, rows: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], Origin]:
+    embedding = inputs.embedding()
+    if embedding is not None and embedding.shape[1] > 1:
+        return embedding[rows].astype(np.float64), "embedding"
+    place = np.minimum(np.searchsorted(fit.rows, rows), len(fit.rows) - 1)
+    if inputs.n_clusters > 1 and np.array_equal(fit.rows[place], rows):
+        distances = fit.distances[place].astype(np.float64)
+        spread = float(np.median(distances)) or 1.0
+        return np.exp(-((distances / spread) ** 2)), "subspaces"
+    return inputs.points[rows].astype(np.float64), "points"
+
+
+def _circle(means: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Places on the unit circle, similar clusters side by side, the first on top."""
+    order = _round_trip(means)
+    angles = np.pi / 2 - 2 * np.pi * np.arange(len(order)) / len(order)
+    places = np.empty((len(order), 2))
+    places[order] = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    return places
+
+
+def _round_trip(means: NDArray[np.float64]) -> list[int]:
+    """Start at the first, go on to the nearest not yet seen, then uncross paths."""
+    squares = (means**2).sum(axis=1)
+    gaps = squares[:, None] + squares - 2 * means @ means.T
+    order, left = [0], set(range(1, len(means)))
+    while left:
+        here = order[-1]
+        nearest = min(left, key=lambda k: (gaps[here, k], k))
+        order.append(nearest)
+        left.remove(nearest)
+    return _uncrossed(order, gaps)
+
+
+def _uncrossed(order: list[int], gaps: NDArray[np.float64]) -> list[int]:
+    """Turn round parts of the trip as long as that shortens it (2-opt), few rounds."""
+    n = len(order)
+    for _ in range(4):
+        changed = False
+        for i in range(1, n - 1):
+            for j in range(i + 1, n):
+                before, first, last = order[i - 1], order[i], order[j]
+                after = order[(j + 1) % n]
+                now = gaps[before, first] + gaps[last, after]
+                if gaps[before, last] + gaps[first, after] < now - 1e-12:
+                    order[i : j + 1] = order[i : j + 1][::-1]
+                    changed = True
+        if not changed:
+            break
+    return order
+
+
+def _principal(features: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the two directions in which the features vary most; zeros if only one."""
+    centred = features - features.mean(axis=0)
+    vectors = np.linalg.svd(centred, full_matrices=False)[2][:2].T
+    missing = 2 - vectors.shape[1]
+    return np.pad(vectors, ((0, 0), (0, missing)))

@@ -1,0 +1,83 @@
+"""Clusters against true labels."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from ekss.metrics import adjusted_rand, clustering_error, normalized_mutual_info
+from ekss.report._inputs import Inputs
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Scores and the table of classes against clusters.
+
+    Attributes
+    ----------
+    error, nmi, ari : float
+        Clustering error, normalised mutual information, adjusted Rand index.
+    classes : tuple of str
+        Names of the true classes, in the order of the table's rows.
+    clusters : ndarray of int
+        Position of the clusters, in the order of the table's columns.
+    confusion : ndarray of shape (n_classes, n_clusters)
+        Points of each class in each cluster; matched pairs stand on the diagonal.
+    n_matched : int
+        How many pairs are matched.
+    wrong : ndarray of shape (n_samples,)
+        Whether a point is outside the cluster that is matched to its class.
+    """
+
+    error: float
+    nmi: float
+    ari: float
+    classes: tuple[str, ...]
+    clusters: NDArray[np.int64]
+    confusion: NDArray[np.int64]
+    n_matched: int
+    wrong: NDArray[np.bool_]
+
+
+def scores_of(inputs: Inputs) -> Scores | None:
+    """Match classes to clusters and count."""
+    if inputs.truth is None:
+        return None
+    codes = inputs.codes
+    true, names = _coded(inputs.truth)
+    counts = np.zeros((len(names), inputs.n_clusters), np.int64)
+    np.add.at(counts, (true, codes), 1)
+    rows, columns = linear_sum_assignment(counts, maximize=True)
+    class_order = np.append(rows, np.setdiff1d(np.arange(len(names)), rows))
+    others = np.setdiff1d(np.arange(inputs.n_clusters), columns)
+    cluster_order = np.append(columns, others)
+    partner = np.full(inputs.n_clusters, -1)
+    partner[columns] = rows
+    return Scores(
+        clustering_error(true, codes),
+        normalized_mutual_info(true, codes),
+        adjusted_rand(true, codes),
+        tuple(str(names[i]) for i in class_order),
+        cluster_order,
+        counts[class_order][:, cluster_order],
+        len(rows),
+        partner[codes] != true,
+    )
+
+
+def _coded(
+    truth: tuple[Hashable, ...],
+) -> tuple[NDArray[np.int64], list[Any]]:
+    """Give labels numbers in their sorted order, or as they come if they have none."""
+    names: list[Any] = list(dict.fromkeys(truth))
+    try:
+        names.sort()
+    except TypeError:
+        names.sort(key=str)
+    number = {name: i for i, name in enumerate(names)}
+    return np.array([number[label] for label in truth], np.int64), names

@@ -1,0 +1,217 @@
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from ekss import EKSS
+from ekss.cli import _clustering
+from ekss.io import read_labels
+from ekss.metrics import clustering_error
+
+FAST = ("--members", "20", "--jobs", "1")
+
+
+def test_csv_gives_labels_named_after_the_data(ekss, files, planted):
+    ended = ekss("cluster", "points.csv", "-k", 3, *FAST)
+    assert ended.code == 0, ended.err
+    labels = read_labels(files / "points-clusters.csv")
+    assert clustering_error(planted.target, labels) == 0
+    for word in ("60 points of 12 features", "3 clusters", "members 20", "seed 0"):
+        assert word in ended.out
+    assert "Written: points-clusters.csv" in ended.out
+    assert "members" in ended.err, "no bar of the members"
+
+
+def test_labels_equal_those_of_the_estimator(ekss, files, planted):
+    words = ("--dim", 2, "--q", 5, "--seed", 7, "-o", "labels.npy", *FAST)
+    assert ekss("cluster", "points.npy", "-k", 3, *words).code == 0
+    model = EKSS(3, 2, top_q=5, n_base=20, random_state=7)
+    expected = model.fit_predict(planted.data)
+    np.testing.assert_array_equal(np.load(files / "labels.npy"), expected)
+
+
+def test_same_seed_gives_the_same_file(ekss, files):
+    for name in ("a.csv", "b.csv"):
+        assert ekss("cluster", "points.csv", "-k", 3, "-o", name, *FAST).code == 0
+    assert (files / "a.csv").read_bytes() == (files / "b.csv").read_bytes()
+
+
+def test_names_of_rows_are_kept(ekss, files):
+    ekss("cluster", "named.csv", "-k", 3, "--id-column", "name", *FAST)
+    lines = (files / "named-clusters.csv").read_text().splitlines()
+    assert len(lines) == 61
+    assert [line.split(",")[0] for line in lines[1:4]] == ["row0", "row1", "row2"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "npy"])
+def test_labels_come_back_from_every_format(ekss, files, planted, ending):
+    target = f"labels.{ending}"
+    assert ekss("cluster", "points.npy", "-k", 3, "-o", target, *FAST).code == 0
+    assert clustering_error(planted.target, read_labels(files / target)) == 0
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        ("points.csv", "--labels", "truth.npy"),
+        ("both.npz", "--key", "X", "--labels-key", "y"),
+        ("labelled.csv", "--labels-key", "kind"),
+    ],
+)
+def test_true_labels_score_and_do_nothing_else(ekss, files, planted, where):
+    ended = ekss("cluster", *where, "-k", 3, "--json", "-o", "labels.npy", *FAST)
+    assert ended.code == 0, ended.err
+    summary = json.loads(ended.out)
+    assert summary["scores"] == {"error": 0.0, "nmi": 1.0, "ari": 1.0}
+    assert summary["data"]["n_features"] == 12
+    expected = EKSS(3, n_base=20, random_state=0).fit_predict(planted.data)
+    np.testing.assert_array_equal(np.load(files / "labels.npy"), expected)
+
+
+def test_json_is_one_object_and_nothing_else(ekss, files):
+    ended = ekss("cluster", "points.csv", "-k", 3, "--dim", 2, "--json", *FAST)
+    summary = json.loads(ended.out)
+    assert ended.err == ""
+    assert summary["command"] == "cluster"
+    assert summary["settings"] == {"dim": 2, "members": 20}
+    assert [row["size"] for row in summary["clusters"]] == [20, 20, 20]
+    assert all(row["energy"] == pytest.approx(1) for row in summary["clusters"])
+    assert summary["scores"] is None
+    assert summary["outputs"] == ["points-clusters.csv"]
+
+
+def test_quiet_prints_nothing(ekss, files):
+    ended = ekss("cluster", "points.csv", "-k", 3, "--quiet", *FAST)
+    assert (ended.code, ended.out, ended.err) == (0, "", "")
+    assert (files / "points-clusters.csv").exists()
+
+
+@pytest.mark.parametrize(
+    "method", ["ekss", "kss", "copkss", "mkf", "tsc", "ssc", "sscomp", "ensc"]
+)
+def test_every_method_runs(ekss, files, method):
+    words = ("--method", method, "--labels", "truth.npy", "--jobs", 1, "--json")
+    ended = ekss("cluster", "points.npy", "-k", 3, *words)
+    assert ended.code == 0, ended.err
+    summary = json.loads(ended.out)
+    assert summary["method"] == method
+    assert sum(row["size"] for row in summary["clusters"]) == 60
+    assert summary["scores"]["error"] < 0.35
+
+
+def test_a_range_of_dimensions_and_candidates_reaches_the_estimator(ekss, files):
+    words = ("--dim", "1-3", "--candidates", "3-6", "--json", *FAST)
+    summary = json.loads(ekss("cluster", "points.npy", "-k", 3, *words).out)
+    assert summary["settings"]["dim"] == [1, 3]
+    assert summary["settings"]["candidates"] == [3, 6]
+    assert {row["dim"] for row in summary["clusters"]} == {2}
+
+
+def test_preprocessing_runs_in_the_order_written(ekss, files, planted):
+    from ekss.preprocessing import PrincipalComponents, RemoveComponents, UnitRows
+
+    rows = planted.data
+    for step in (UnitRows(), RemoveComponents(1), PrincipalComponents(6, center=False)):
+        rows = step.fit_transform(rows)
+    expected = EKSS(3, 2, n_base=20, random_state=0).fit_predict(rows)
+    words = ("--preprocess", "unit,remove:1,svd:6", "--dim", 2, "-o", "labels.npy")
+    assert ekss("cluster", "points.npy", "-k", 3, *words, *FAST).code == 0
+    np.testing.assert_array_equal(np.load(files / "labels.npy"), expected)
+
+
+def test_energy_is_what_the_subspaces_hold(ekss, files, planted):
+    ended = ekss("cluster", "points.npy", "-k", 3, "--dim", 1, "--json", *FAST)
+    model = EKSS(3, 1, n_base=20, random_state=0).fit(planted.data)
+    own = model.transform(planted.data)[np.arange(60), model.labels_] ** 2
+    for row in json.loads(ended.out)["clusters"]:
+        mine = model.labels_ == row["cluster"]
+        assert row["size"] == mine.sum()
+        assert row["energy"] == pytest.approx(1 - own[mine].mean())
+
+
+def test_report_and_its_json_are_written(ekss, files):
+    words = ("--report", "report.html", "--labels", "truth.npy", *FAST)
+    ended = ekss("cluster", "points.npy", "-k", 3, *words)
+    assert ended.code == 0, ended.err
+    assert (files / "report.html").read_text().lstrip().startswith("<!doctype html>")
+    assert json.loads((files / "report.json").read_text())
+    assert "report.html, report.json" in ended.out
+
+
+def test_a_failure_at_the_end_leaves_earlier_files_as_they_were(
+    ekss, files, monkeypatch
+):
+    (files / "labels.csv").write_text("earlier labels")
+    (files / "model.ekss").write_text("earlier model")
+    before = sorted(files.iterdir())
+
+    def full_disk(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("ekss.io.save_model", full_disk)
+    words = ("-o", "labels.csv", "--model", "model.ekss", *FAST)
+    ended = ekss("cluster", "points.npy", "-k", 3, *words)
+    assert ended.code == 1
+    assert "model.ekss was not written: No space left on device" in ended.err
+    assert (files / "labels.csv").read_text() == "earlier labels"
+    assert (files / "model.ekss").read_text() == "earlier model"
+    assert sorted(files.iterdir()) == before
+
+
+def test_an_unexpected_error_is_one_line_and_exit_code_1(ekss, files, monkeypatch):
+    def broken(*_, **__):
+        raise KeyError("basis")
+
+    monkeypatch.setattr(_clustering, "prepare", broken)
+    ended = ekss("cluster", "points.npy", "-k", 3)
+    assert ended.code == 1
+    assert len(ended.err.splitlines()) == 1
+    assert "KeyError: 'basis'" in ended.err
+    ended = ekss("cluster", "points.npy", "-k", 3, "--debug")
+    assert ended.code == 1
+    assert "Traceback" in ended.err
+
+
+def test_ctrl_c_ends_in_one_line_and_130(ekss, files, monkeypatch):
+    def stopped(*_, **__):
+        raise KeyboardInterrupt
+
+    (files / "points-clusters.csv").write_text("earlier")
+    monkeypatch.setattr(EKSS, "fit", stopped)
+    ended = ekss("cluster", "points.npy", "-k", 3)
+    assert ended.code == 130
+    assert ended.err.splitlines() == ["ekss: stopped; no file was written"]
+    assert (files / "points-clusters.csv").read_text() == "earlier"
+
+
+def test_links_and_permissions_of_an_earlier_output_stay(ekss, files):
+    (files / "real.csv").write_text("earlier")
+    (files / "real.csv").chmod(0o640)
+    (files / "link.csv").symlink_to(files / "real.csv")
+    assert ekss("cluster", "points.npy", "-k", 3, "-o", "link.csv", *FAST).code == 0
+    assert (files / "link.csv").is_symlink()
+    assert len((files / "real.csv").read_text().splitlines()) == 61
+    assert (files / "real.csv").stat().st_mode & 0o777 == 0o640
+
+
+def test_command_works_as_a_process(files):
+    words = ["cluster", "points.npy", "-k", "3", "--json", "--method", "kss"]
+    ended = subprocess.run(
+        [sys.executable, "-m", "ekss", *words],
+        cwd=files,
+        capture_output=True,
+        text=True,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert json.loads(ended.stdout)["n_clusters"] == 3
+    bad = subprocess.run(
+        [sys.executable, "-m", "ekss", "cluster", "nothing.csv", "-k", "3"],
+        cwd=files,
+        capture_output=True,
+        text=True,
+    )
+    assert bad.returncode == 2
+    assert bad.stdout == ""
+    assert bad.stderr == "ekss: nothing.csv does not exist; check the path\n"

@@ -1,0 +1,187 @@
+"""The report as people see it: in a browser, wide and narrow, light and dark."""
+
+import importlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from ekss import EKSS, KSS
+from ekss.datasets import make_union_of_subspaces
+from ekss.report import build
+
+# Whether every picture can be seen: loaded, of some size and inside the page.
+VISIBLE = """
+(async () => {
+  const wide = document.documentElement.clientWidth;
+  const bad = [];
+  document.querySelectorAll("details").forEach((more) => { more.open = true; });
+  const load = (address) => new Promise((done) => {
+    const probe = new Image();
+    probe.onload = () => done(probe.naturalWidth > 0);
+    probe.onerror = () => done(false);
+    probe.src = address;
+  });
+  for (const image of document.querySelectorAll("img, svg image")) {
+    const address = image.getAttribute("src") || image.getAttribute("href");
+    if (!await load(address)) bad.push("not loaded: " + address.slice(0, 60));
+  }
+  const pictures = [...document.querySelectorAll("img, svg")];
+  for (const picture of pictures) {
+    const box = picture.getBoundingClientRect();
+    const name = picture.getAttribute("aria-label") || picture.alt;
+    if (!name) bad.push("no words for " + picture.outerHTML.slice(0, 60));
+    if (box.width < 8 || box.height < 8) bad.push("too small: " + name);
+    if (box.left < 0 || box.right > wide + 0.5) bad.push("outside the page: " + name);
+  }
+  for (const words of document.querySelectorAll("svg text")) {
+    const box = words.getBoundingClientRect();
+    const frame = words.ownerSVGElement.getBoundingClientRect();
+    const out = Math.max(frame.left - box.left, box.right - frame.right,
+                         frame.top - box.top, box.bottom - frame.bottom);
+    if (out > 3) bad.push("cut off by " + out + ": " + words.textContent);
+  }
+  return {count: pictures.length, bad,
+          overflow: document.documentElement.scrollWidth - wide};
+})()
+"""
+
+
+def complaints(browser):
+    """Errors and everything that was written to the console."""
+    kinds = "Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded"
+    return [event["method"] for event in browser.events if event["method"] in kinds]
+
+
+def requests(browser):
+    """Everything that was asked for, save what the page itself contains."""
+    asked = [
+        event["params"]["request"]["url"]
+        for event in browser.events
+        if event["method"] == "Network.requestWillBeSent"
+    ]
+    return [url for url in asked if not url.startswith("data:")]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(Path(__file__).parent)
+        chromium = importlib.import_module("chromium")
+    program = chromium.find_chromium()
+    if program is None:
+        pytest.skip("no Chromium on this machine; on Debian: apt-get install chromium")
+    with chromium.Chromium(program) as opened:
+        yield opened
+
+
+def few_images():
+    union = make_union_of_subspaces(
+        4, 3, 30, n_per_subspace=40, noise=0.3, random_state=0
+    )
+    model = EKSS(4, 3, n_base=30, top_q=8, random_state=0).fit(union.data)
+    long = "a very long name without any blank: " + "x" * 300
+    names = [f"class {'w' * 12 * k} {k}" for k in union.target]
+    return build(
+        model,
+        union.data,
+        labels=names,
+        image_shape=(5, 6),
+        title=long,
+        source=f"<script>throw 1</script> {long}",
+        ids=[f"<img src=http://127.0.0.1/{i}>" for i in range(160)],
+        seconds=123.4,
+    )
+
+
+def tracks():
+    rng = np.random.default_rng(0)
+    X = np.cumsum(rng.standard_normal((120, 20, 2)), axis=1).reshape(120, -1)
+    model = KSS(2, 3, affine=True, random_state=0).fit(X)
+    return build(model, X, n_frames=20)
+
+
+def many_clusters():
+    union = make_union_of_subspaces(70, 2, 30, n_per_subspace=20, random_state=0)
+    model = EKSS(70, 2, n_base=8, top_q=5, random_state=0).fit(union.data)
+    return build(model, union.data, labels=union.target)
+
+
+@pytest.fixture(scope="module", params=[few_images, tracks, many_clusters])
+def page(request, tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "page.html"
+    request.param().save(path)
+    return path
+
+
+@pytest.mark.parametrize("width", [1280, 720, 400])
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_page_shows_all_pictures_and_asks_for_nothing(browser, page, width, dark):
+    browser.open(page, width=width, dark=dark)
+    seen = browser.evaluate(VISIBLE)
+    assert seen["bad"] == []
+    assert seen["count"] >= 7
+    assert seen["overflow"] <= 0
+    assert complaints(browser) == []
+    assert requests(browser) == [page.as_uri()]
+
+
+def test_the_checks_see_what_is_wrong(browser, tmp_path):
+    bad = tmp_path / "bad.html"
+    bad.write_text(
+        "<!doctype html><p style='width:3000px'>wide</p><img alt='x' width=9 height=9 "
+        "src='http://127.0.0.1:9/x.png'><script>throw Error('oh')</script>"
+    )
+    browser.open(bad, width=400)
+    seen = browser.evaluate(VISIBLE)
+    assert seen["overflow"] > 0
+    assert "not loaded" in seen["bad"][0]
+    assert "Runtime.exceptionThrown" in complaints(browser)
+    assert "http://127.0.0.1:9/x.png" in requests(browser)
+
+
+def test_words_stand_out_from_the_page_in_light_and_dark(browser, page):
+    colours = {}
+    for dark in (False, True):
+        browser.open(page, width=1280, dark=dark)
+        colours[dark] = browser.evaluate(
+            "['color', 'backgroundColor'].map(name =>"
+            " getComputedStyle(document.body)[name].match(/\\d+/g).map(Number))"
+        )
+    for words, paper in colours.values():
+        assert abs(sum(words) - sum(paper)) > 400
+    assert sum(colours[False][1]) > sum(colours[True][1])
+
+
+def test_page_prints(browser, page):
+    browser.open(page, width=1280, dark=True)
+    browser.show_as_print()
+    assert browser.evaluate(VISIBLE)["bad"] == []
+    printed = browser.pdf()
+    assert printed.startswith(b"%PDF")
+    assert len(printed) > 20_000
+
+
+def test_a_hundred_thousand_points_make_a_small_page(browser, tmp_path):
+    rng = np.random.default_rng(0)
+    n, n_features, n_clusters, n_base = 100_000, 20, 8, 100
+    labels = np.sort(rng.integers(n_clusters, size=n))
+    bases = np.linalg.qr(rng.standard_normal((n_clusters, n_features, 2)))[0]
+    X = rng.standard_normal((n, 2))
+    X = np.concatenate([X[labels == k] @ bases[k].T for k in range(n_clusters)])
+    model = EKSS(n_clusters, 2, n_base=n_base)
+    noise = rng.integers(20, size=(n, n_base)).astype(np.uint8)
+    votes = np.where(rng.random((n, n_base)) < 0.7, labels[:, None], noise)
+    near = np.clip(np.arange(n)[:, None] + rng.integers(1, 50, (n, 5)), 0, n - 1)
+    rows = np.repeat(np.arange(n), 5)
+    graph = sparse.csr_array((np.ones(5 * n), (rows, near.ravel())), shape=(n, n))
+    model.labels_, model.bases_, model.offsets_, model.affine_ = labels, bases, None, 0
+    model.base_labels_, model.affinity_ = votes.astype(np.uint8), graph + graph.T
+    model.embedding_ = np.eye(n_clusters)[labels]
+    model.eigenvalues_ = np.append(np.ones(n_clusters), 0.9)
+    report = build(model, X, labels=labels)
+    assert len(report.html) < 5e6
+    path, _ = report.save(tmp_path / "large.html")
+    browser.open(path, width=1280)
+    assert browser.evaluate(VISIBLE)["bad"] == []

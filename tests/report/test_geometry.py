@@ -1,0 +1,80 @@
+import numpy as np
+import pytest
+
+from ekss import KSS, TSC
+from ekss.metrics import principal_angles, subspace_affinity
+from ekss.report import _geometry
+from ekss.report._geometry import angles_of, fit_of, residuals_of
+from ekss.report._inputs import check_inputs
+
+NOTHING = dict(labels=None, raw=None, image_shape=None, n_frames=None, ids=None)
+
+
+def test_distances_and_energy_are_those_of_the_estimator(union, ensemble):
+    inputs = check_inputs(ensemble, union.data, **NOTHING)
+    fit = fit_of(inputs)
+    expected = ensemble.transform(union.data)[:, list(inputs.names)]
+    np.testing.assert_allclose(fit.distances, expected, atol=1e-12)
+    own = expected[np.arange(160), inputs.codes]
+    for k in range(4):
+        lost = np.mean(own[inputs.codes == k] ** 2)  # points have length 1
+        assert fit.captured[k] == pytest.approx(1 - lost)
+    assert not fit.fitted_here
+
+
+def test_effective_dim_is_that_of_clean_subspaces(rng):
+    bases = [np.linalg.qr(rng.standard_normal((20, d)))[0] for d in (1, 2, 5)]
+    X = np.concatenate([rng.standard_normal((80, b.shape[1])) @ b.T for b in bases])
+    model = KSS(3, 5, random_state=0).fit(X)
+    model.labels_ = np.repeat([0, 1, 2], 80)
+    inputs = check_inputs(model, X, **NOTHING)
+    dims = dict(zip(inputs.names, fit_of(inputs).effective_dims, strict=True))
+    assert dims == {0: 1, 1: 2, 2: 5}
+
+
+def test_affine_energy_is_measured_from_the_mean(rng):
+    X = 100 + rng.standard_normal((50, 6)) * [3, 1e-3, 1e-3, 1e-3, 1e-3, 1e-3]
+    model = KSS(1, 1, affine=True, random_state=0).fit(X)
+    fit = fit_of(check_inputs(model, X, **NOTHING))
+    assert fit.energies[0] == pytest.approx(X.var(axis=0).sum())
+    assert fit.effective_dims[0] == 1
+    assert 0.999 < fit.captured[0] < 1
+
+
+def test_methods_without_subspaces_get_principal_components(union):
+    fit = fit_of(
+        check_inputs(TSC(4, random_state=0).fit(union.data), union.data, **NOTHING)
+    )
+    assert fit.fitted_here
+    assert fit.dim == 3
+    assert fit.captured.min() > 0.95
+
+
+def test_a_sample_is_measured_where_all_would_take_long(monkeypatch, union, ensemble):
+    monkeypatch.setattr(_geometry, "_WORK", 0)
+    monkeypatch.setattr(_geometry, "_SMALLEST_SAMPLE", 50)
+    fit = fit_of(check_inputs(ensemble, union.data, **NOTHING))
+    assert len(fit.rows) == len(set(fit.rows)) == 50
+    assert fit.distances.shape == (50, 4)
+
+
+def test_residual_histograms_count_every_point(union, ensemble):
+    inputs = check_inputs(ensemble, union.data, **NOTHING)
+    fit = fit_of(inputs)
+    residuals = residuals_of(fit, inputs.codes)
+    np.testing.assert_array_equal(residuals.counts.sum(axis=1), inputs.sizes)
+    nearest = fit.distances.argmin(axis=1) != inputs.codes
+    expected = [nearest[inputs.codes == k].mean() for k in range(4)]
+    np.testing.assert_allclose(residuals.nearer_elsewhere, expected)
+
+
+def test_angles_equal_the_metrics_of_each_pair(rng):
+    bases = np.stack([np.linalg.qr(rng.standard_normal((12, 3)))[0] for _ in range(4)])
+    angles = angles_of(bases)
+    for i in range(4):
+        for j in set(range(4)) - {i}:
+            smallest = np.degrees(principal_angles(bases[i], bases[j])[0])
+            assert angles.smallest[i, j] == pytest.approx(smallest)
+            affinity = subspace_affinity(bases[i], bases[j])
+            assert angles.affinities[i, j] == pytest.approx(affinity)
+    assert not angles.smallest.diagonal().any()

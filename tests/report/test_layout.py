@@ -1,0 +1,58 @@
+import numpy as np
+
+from ekss import KSS
+from ekss.report import _layout
+from ekss.report._geometry import fit_of
+from ekss.report._inputs import check_inputs
+from ekss.report._layout import layout_of
+
+NOTHING = dict(labels=None, raw=None, image_shape=None, n_frames=None, ids=None)
+
+
+def laid_out(model, X):
+    inputs = check_inputs(model, X, **NOTHING)
+    return inputs, layout_of(inputs, fit_of(inputs))
+
+
+def test_centres_stand_on_a_circle_and_points_near_their_own(union, ensemble):
+    inputs, layout = laid_out(ensemble, union.data)
+    assert layout.origin == "embedding"
+    np.testing.assert_allclose(np.linalg.norm(layout.centres, axis=1), 1, atol=1e-9)
+    gaps = np.linalg.norm(layout.dots[:, None] - layout.centres, axis=2)
+    assert np.mean(gaps.argmin(axis=1) == inputs.codes[layout.rows]) > 0.95
+
+
+def test_similar_clusters_are_neighbours_on_the_circle():
+    # on a line, the two ends are farthest apart; a round trip keeps the others' order
+    means = np.array([[0.0], [5.0], [1.0], [4.0], [2.0], [3.0]])
+    order = _layout._round_trip(means)
+    steps = np.abs(np.diff(means[[*order, order[0]], 0]))
+    assert sorted(order) == list(range(6))
+    assert steps.sum() == 10  # there and back
+
+
+def test_methods_without_embedding_are_laid_out_by_their_subspaces(union):
+    model = KSS(4, 3, random_state=0).fit(union.data)
+    _, layout = laid_out(model, union.data)
+    assert layout.origin == "subspaces"
+    assert layout.on_circle
+
+
+def test_one_cluster_is_laid_out_by_its_points(union):
+    model = KSS(1, 3, random_state=0).fit(union.data)
+    _, layout = laid_out(model, union.data)
+    assert layout.origin == "points"
+    variances = layout.dots.var(axis=0)
+    total = np.linalg.svd(union.data / np.linalg.norm(union.data, axis=1)[:, None])
+    assert variances[0] >= variances[1] > 0
+    assert variances.sum() <= (total[1] ** 2).sum()
+
+
+def test_a_sample_is_drawn_of_many_points_and_no_cluster_is_lost(monkeypatch, rng):
+    monkeypatch.setattr(_layout, "MOST_DOTS", 30)
+    X = rng.standard_normal((200, 5))
+    model = KSS(3, 1, random_state=0).fit(X)
+    model.labels_ = np.where(np.arange(200) == 77, 2, np.arange(200) % 2)
+    inputs, layout = laid_out(model, X)
+    assert 30 <= len(layout.rows) <= 31
+    assert set(inputs.codes[layout.rows]) == {0, 1, 2}

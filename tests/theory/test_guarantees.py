@@ -1,0 +1,204 @@
+import math
+from dataclasses import replace
+
+import pytest
+
+from ekss.datasets import make_union_of_subspaces
+from ekss.theory import (
+    cap_radius,
+    coclustering_function,
+    deviation_failure,
+    disjoint_failure,
+    disjoint_rate,
+    inner_product_probability,
+    members_needed,
+    missing_ratio,
+    noisy_failure,
+    separation_constant_noisy,
+)
+from ekss.theory._guarantees import (
+    Situation,
+    allowed_deviations,
+    connection_guarantees,
+    dominant_term,
+    ensemble_guarantees,
+    largest_tolerated,
+    projection_guarantee,
+    promised_deviation,
+    size_for_cap,
+    size_for_neighbours,
+    size_for_rate,
+    smallest_exponent,
+    worst_connection,
+)
+
+
+def orthogonal_bases():
+    return make_union_of_subspaces(
+        2, 2, n_features=300, n_per_subspace=5, bases="orthogonal", random_state=0
+    ).bases
+
+
+@pytest.fixture(scope="module")
+def ideal():
+    """Planes at right angles with so many points that every theorem applies."""
+    bases = orthogonal_bases()
+    return Situation(
+        sizes=(100_000, 100_000),
+        dims=(2, 2),
+        n_features=300,
+        top_q=12_000,
+        n_base=10**7,
+        ratio=0.0,
+        max_affinity=0.0,
+        farthest=0.0,
+        noise=0.0,
+        missing=missing_ratio(bases, 0),
+        n_missing=0,
+        n_components=10**10,
+    )
+
+
+@pytest.fixture(scope="module")
+def f():
+    curve = coclustering_function(2, 1, 300, n_draws=20_000)
+    return lambda z: float(curve(z))
+
+
+def test_every_theorem_holds_where_all_is_ideal(ideal, f):
+    for guarantee in ensemble_guarantees(ideal, f):
+        assert guarantee.applies, guarantee.unmet
+        assert guarantee.holds, guarantee.terms
+    assert projection_guarantee(ideal).holds
+    assert all(g.holds for g in connection_guarantees(ideal))
+
+
+def test_few_members_are_the_term_to_blame(ideal, f):
+    few = replace(ideal, n_base=10)
+    for guarantee in ensemble_guarantees(few, f):
+        assert guarantee.applies
+        assert not guarantee.holds
+        assert dominant_term(guarantee) == "deviation"
+
+
+@pytest.mark.parametrize(
+    ("change", "statement", "condition"),
+    [
+        ({"ratio": 1.0}, "Theorem 4", "ratio r_0"),
+        ({"top_q": 5}, "Theorem 4", "top_q against log N_max"),
+        ({"top_q": 5}, "Theorem 5", "top_q against log N_max"),
+        ({"top_q": 20_000}, "Theorem 5", "top_q against N_min / 6"),
+        ({"max_affinity": 0.1}, "Theorem 5", "largest affinity plus noise"),
+        ({"noise": 10.0}, "Theorem 6", "largest affinity plus noise"),
+        ({"noise": math.inf}, "Theorem 6", "largest affinity plus noise"),
+        ({"farthest": 0.01}, "Theorem 4", "points on subspaces"),
+        ({"farthest": 0.01}, "Theorem 5", "points on subspaces"),
+        ({"farthest": 0.01}, "Lemma 1", "points on subspaces"),
+    ],
+)
+def test_what_is_broken_is_named(ideal, f, change, statement, condition):
+    guarantees = ensemble_guarantees(replace(ideal, **change), f)
+    named = {g.statement: [c.name for c in g.unmet] for g in guarantees}
+    assert condition in named[statement]
+
+
+def test_noise_is_allowed_by_theorem_six_only(ideal, f):
+    noisy = replace(ideal, farthest=0.1, noise=0.01)
+    applies = {g.statement: g.applies for g in ensemble_guarantees(noisy, f)}
+    assert applies == {
+        "Theorem 4": False,
+        "Theorem 5": False,
+        "Theorem 6": True,
+        "Lemma 1": False,
+    }
+    assert not projection_guarantee(noisy).applies
+
+
+def test_missing_entries_excuse_points_off_their_subspaces(ideal, f):
+    bases = orthogonal_bases()
+    missing = replace(ideal, farthest=0.1, n_missing=1, missing=missing_ratio(bases, 1))
+    names = [c.name for c in ensemble_guarantees(missing, f)[3].conditions]
+    assert "points on subspaces" not in names
+
+
+def test_theorems_are_those_of_the_separate_functions(ideal, f):
+    c = allowed_deviations(ideal, f)
+    four, _, six, _ = ensemble_guarantees(ideal, f)
+    shared = (ideal.sizes, ideal.dims, ideal.top_q, ideal.n_base)
+    alone = disjoint_failure(
+        *shared,
+        ratio=0.0,
+        rho=ideal.rho,
+        separation=c.disjoint,
+        connectedness=c.connected,
+    )
+    assert four.terms == alone.terms
+    assert four.conditions[1:] == alone.conditions
+    noisy = separation_constant_noisy(f, 0.0, 0.0, 300, (2, 2), 200_000)
+    alone = noisy_failure(
+        *shared, n_features=300, max_affinity=0.0, noise=0.0, separation=noisy
+    )
+    assert six == alone
+
+
+@pytest.mark.parametrize("n_base", [10, 1000, 10**6])
+def test_promised_deviation_undoes_members_needed(n_base):
+    tau = promised_deviation(500, n_base, 0.05)
+    assert deviation_failure(500, tau, n_base) == pytest.approx(0.05)
+    assert abs(members_needed(500, tau, 0.05) - n_base) <= 1
+
+
+@pytest.mark.parametrize("q", [1, 7, 99])
+def test_exponent_is_just_large_enough(q):
+    rho = smallest_exponent(q, 100)
+    assert q < 100**rho < q * (1 + 1e-6)
+    assert rho < 1
+
+
+@pytest.mark.parametrize(("dim", "share"), [(2, 1.0), (2, 6.0), (3, 6.0)])
+def test_size_for_neighbours_is_the_smallest(dim, share):
+    def fits(n):
+        return 12 * (24 * math.pi) ** (dim - 1) * math.log(n) < n / share
+
+    n = size_for_neighbours(dim, share)
+    assert fits(n)
+    assert not fits(n - 1)
+    assert math.isinf(size_for_neighbours(20, share))
+
+
+@pytest.mark.parametrize("dim", [2, 3, 5])
+def test_size_for_cap_is_the_smallest(dim):
+    def small(n):
+        return cap_radius(3 * math.log(n) / n, dim) < math.pi / 48
+
+    n = size_for_cap(dim)
+    assert small(n)
+    assert not small(n - 1)
+
+
+@pytest.mark.parametrize(("dim", "ratio", "q"), [(2, 0.5, 3), (4, 0.9, 10)])
+def test_size_for_rate_is_the_smallest(dim, ratio, q):
+    p = inner_product_probability((1 + ratio) / 2, dim)
+    n = int(size_for_rate(dim, ratio, q))
+    assert disjoint_rate(n, smallest_exponent(q, n), p) > 0
+    assert disjoint_rate(n - 1, smallest_exponent(q, n - 1), p) <= 0
+    assert math.isinf(size_for_rate(dim, 1.0, q))
+
+
+def test_largest_tolerated_equals_trying_all():
+    bases = make_union_of_subspaces(
+        2, 1, n_features=40, n_per_subspace=5, bases="orthogonal", random_state=1
+    ).bases
+
+    def ratio(s):
+        return missing_ratio(bases, s, max_subsets=1)
+
+    tried = [s for s in range(41) if ratio(s).upper < 1]
+    assert largest_tolerated(ratio, 40) == max(tried)
+    same = [bases[0], bases[0]]
+    assert largest_tolerated(lambda s: missing_ratio(same, s), 40) is None
+
+
+def test_worst_connection_asks_for_the_largest_q(ideal):
+    mixed = replace(ideal, sizes=(50, 20, 900), dims=(2, 3, 2))
+    assert worst_connection(connection_guarantees(mixed)) == 1
