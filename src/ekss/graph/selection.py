@@ -29,9 +29,9 @@ from ekss.graph.cuts import Cut
 
 # Rows whose residuals are computed at once.
 _BLOCK_ENTRIES = 2**21
-# Silhouettes of subspaces are small for images and near 1 for motions. Measured from 2
-# the same difference counts nearly the same for both.
-_FROM = 2.0
+# Silhouettes of subspaces are moderate for images and near 1 for motions; measured
+# from 1.2 a difference among excellent ones does not outweigh all else.
+_FROM = 1.2
 # Silhouettes of votes above 0.97 are all excellent; the logarithm must not tell them
 # apart.
 _SMALLEST_DISSENT = 0.03
@@ -93,10 +93,10 @@ class CutScore:
         the subspace of their cluster, each cluster's raised by
         :math:`(1 - d / n_k)^{-2}` as in generalised cross-validation.
     overlap : float
-        2 - S with S the mean over points and dimensions of
+        1.2 - S with S the mean over points and dimensions of
         :math:`(r' - r) / \max(r, r')`, r the squared distance to the own, r' to the
-        nearest other subspace: a silhouette of subspaces. Near 2 when a class is split,
-        because both halves have the same subspace; in [1, 3].
+        nearest other subspace: a silhouette of subspaces. Near 1.2 for a split class,
+        because both halves have the same subspace; in [0.2, 2.2].
     dissent : float
         Geometric mean over clusters of :math:`1.03 - V_k`, :math:`V_k` the mean over
         the points of cluster k of :math:`(a - b) / \max(a, b)`, a the share of their
