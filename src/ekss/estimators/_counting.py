@@ -9,7 +9,7 @@ import numpy as np
 from ekss.estimators._auto import paper_top_q
 from ekss.estimators._cutting import Cutting
 from ekss.graph.coassociation import Votes
-from ekss.graph.selection import Evidence
+from ekss.graph.selection import Evidence, total_for_counts
 
 # Where the search begins, and how far from its guess a round looks.
 FIRST_GUESS = 8
@@ -26,13 +26,14 @@ _FEWEST_PER_CLUSTER = 4
 
 @dataclass(frozen=True)
 class Count:
-    """A number of clusters that was considered: its best score and that cut's origin.
+    """A number of clusters that was considered.
 
     Attributes
     ----------
     n_clusters : int
     score : float
-        Lower is better.
+        Of its best cut, as :attr:`ekss.graph.CutScore.total_for_counts`; lower is
+        better.
     """
 
     n_clusters: int
@@ -95,7 +96,7 @@ def _score(
         for (_, n), pool in zip(tasks, pools, strict=True)
         for cut in pool.cuts
     ]
-    totals = cutting.totals([labels for _, labels in cuts], evidence)
+    totals = cutting.totals([labels for _, labels in cuts], evidence, total_for_counts)
     best: dict[int, float] = {}
     for (n, _), total in zip(cuts, totals, strict=True):
         best[n] = min(total, best.get(n, np.inf))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -158,10 +158,13 @@ class Cutting:
         return list(self._map(cut, len(tasks), "cuts"))
 
     def totals(
-        self, labels: Sequence[NDArray[np.int64]], evidence: Evidence
+        self,
+        labels: Sequence[NDArray[np.int64]],
+        evidence: Evidence,
+        total: Callable[[Any], float] = total_of,
     ) -> list[float]:
         """Score every partition."""
-        judge = partial(_judge, labels, evidence, self.score)
+        judge = partial(_judge, labels, evidence, self.score, total)
         return list(self._map(judge, len(labels), "choice"))
 
     def _map(self, function: Any, count: int, description: str) -> Iterator[Any]:
@@ -194,9 +197,13 @@ def _cut(
 
 
 def _judge(
-    labels: Sequence[NDArray[np.int64]], evidence: Evidence, score: Score, number: int
+    labels: Sequence[NDArray[np.int64]],
+    evidence: Evidence,
+    score: Score,
+    total: Callable[[Any], float],
+    number: int,
 ) -> float:
-    return total_of(score(labels[number], evidence))
+    return total(score(labels[number], evidence))
 
 
 def _distinct(pools: Sequence[CutPool]) -> list[tuple[int, Cut]]:

@@ -79,7 +79,7 @@ class EKSS(SubspaceClusterer):
     ----------
     n_clusters : int or "auto", default=8
         Number of clusters K. "auto" takes the number whose best cut has the lowest
-        ``cut_score``, at least 2.
+        ``cut_score`` (votes count more than between cuts), at least 2.
     subspace_dim : "auto", int or (int, int), default="auto"
         Dimension of the candidate subspaces; with a pair each member draws its own
         from that range, and the clusters get the middle of it, rounded down. "auto"
