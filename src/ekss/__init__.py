@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         TSC,
         CoPKSS,
         EnSC,
+        LabelFreeSearch,
         MedianKFlats,
     )
 
@@ -26,6 +27,7 @@ __all__ = [
     "TSC",
     "CoPKSS",
     "EnSC",
+    "LabelFreeSearch",
     "MedianKFlats",
     "__version__",
 ]

@@ -1,7 +1,9 @@
-"""The paper's tables by one command: plans of cells, a runner, tables from rows."""
+"""The paper's tables and figures: plans of cells, a runner, output from rows."""
 
 from ekss.benchmarks._cells import Cell, Plan
 from ekss.benchmarks._data import loaders
+from ekss.benchmarks._figure_profiles import FIGURE_PROFILES, FigureProfile
+from ekss.benchmarks._figures import FIGURES, Figure
 from ekss.benchmarks._output import write_table1, write_table2, write_table3
 from ekss.benchmarks._paper import DATASETS, METHODS
 from ekss.benchmarks._profiles import PROFILES, Profile
@@ -11,9 +13,13 @@ from ekss.benchmarks._table1 import plan_table1
 
 __all__ = [
     "DATASETS",
+    "FIGURES",
+    "FIGURE_PROFILES",
     "METHODS",
     "PROFILES",
     "Cell",
+    "Figure",
+    "FigureProfile",
     "Plan",
     "Profile",
     "Step",

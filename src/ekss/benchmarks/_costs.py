@@ -38,6 +38,9 @@ _SSC_ITERATION = {
     "usps": 1.2,
     "mnist": 3.5,
 }
+# Label-free EKSS, and settings that a search tries.
+_FREE = {"yaleb": 110, "coil20": 30, "coil100": 800, "usps": 75, "mnist": 55}
+_SETTINGS = 5
 # A sequence of Hopkins 155.
 _SEQUENCE = {
     "ekss": 0.4,
@@ -69,6 +72,8 @@ def estimate(
 
 def _sequences(dataset: str, method: str, setting: Setting) -> float:
     members = setting["params"].get("n_base", 200) / 200 if method == "ekss" else 1
+    if setting.get("record") or setting.get("search"):
+        members = 6
     free = 10 if method in ("kss", "copkss", "mkf") else 1
     cuts = 1 + 0.05 * _count(setting.get("cuts"))
     trials = setting.get("trials", free)
@@ -78,6 +83,11 @@ def _sequences(dataset: str, method: str, setting: Setting) -> float:
 
 def _setting(dataset: str, method: str, setting: Setting) -> float:
     params = setting["params"]
+    if setting.get("record"):
+        return _FREE[dataset]
+    if setting.get("search"):
+        plain = {name: value for name, value in setting.items() if name != "search"}
+        return _SETTINGS * (_setting(dataset, method, plain) + 6 * _CUT[dataset])
     if method == "ekss":
         cuts = max(_count(setting.get("cuts")), 1) * _CUT[dataset]
         return _members(dataset, setting) + cuts

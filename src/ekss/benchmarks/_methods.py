@@ -38,8 +38,8 @@ def labellings(
         A key of :data:`ESTIMATORS`.
     setting : mapping
         ``params`` go to the estimator, ``per_cluster`` too but times the number of
-        clusters; with ``trials`` the estimator runs from that many seeds; with
-        ``cuts`` (EKSS) the same members are cut in several ways: lists ``top_q``,
+        clusters; with ``search`` LabelFreeSearch chooses; with ``trials`` the
+        estimator runs from that many seeds; with ``cuts`` (EKSS) the same members are cut in several ways: lists ``top_q``,
         ``eigenvectors`` (multiples of the number of clusters), ``divide_by_size``.
     points : Points
     seed : int
@@ -55,6 +55,9 @@ def labellings(
     if "cuts" in setting:
         for cut, labels in _several_cuts(params, setting["cuts"], points, seed):
             yield json.dumps({**name, **cut}), labels
+        return
+    if setting.get("search"):
+        yield json.dumps(name), _search(method, params, points, seed)
         return
     for trial in range(setting.get("trials", 1)):
         # Trials of different seeds must not overlap.
@@ -108,6 +111,17 @@ def _estimator(
 
     make = getattr(estimators, ESTIMATORS[method])
     return make(points.n_clusters, random_state=seed, n_jobs=1, **params)
+
+
+def _search(
+    method: str, params: Mapping[str, Any], points: Points, seed: int
+) -> NDArray[np.integer]:
+    """Return the labels of the setting and the cut that are chosen without labels."""
+    from ekss import LabelFreeSearch
+
+    estimator = _estimator(method, params, points, seed)
+    search = LabelFreeSearch(estimator, random_state=seed, n_jobs=1)
+    return search.fit(points.data).labels_
 
 
 def _several_cuts(

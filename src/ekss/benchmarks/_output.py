@@ -167,7 +167,7 @@ def _value(value: Any) -> str:
 def _as_text(
     grid: Grid, caption: str, absent: Sequence[str], notes: Sequence[str]
 ) -> str:
-    parts = [text_table(grid, rule_every=4), textwrap.fill(caption, 88)]
+    parts = [text_table(grid, rules=True), textwrap.fill(caption, 88)]
     for lines in (absent, notes):
         if lines:
             parts.append("\n".join(textwrap.fill(line, 88) for line in lines))

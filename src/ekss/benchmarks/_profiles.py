@@ -40,6 +40,8 @@ class Profile:
         Classes and points a class that are kept.
     sequences : int or None
         Sequences of Hopkins 155 that are kept.
+    free_seeds : int
+        Seeds 0, 1, ... of label-free EKSS.
     caption : str
         What the reader of the table has to know.
     """
@@ -58,6 +60,7 @@ class Profile:
     sweep: int = 100
     subset: Mapping[str, int] | None = field(default=None)
     sequences: int | None = None
+    free_seeds: int = 5
     caption: str = ""
 
 
@@ -75,6 +78,7 @@ SMOKE = Profile(
     sweep=2,
     subset={"classes": 4, "per_class": 40},
     sequences=4,
+    free_seeds=1,
     caption=(
         "Smoke run: 4 classes with 40 points each, 4 sequences of Hopkins 155, few "
         "members and trials. It shows that everything runs; the errors are not "
@@ -102,7 +106,8 @@ QUICK = Profile(
         "many on Hopkins, half on the three large sets) of at most 60, 20 and 30 "
         "iterations, KSS by warm power steps. SSC does at most 50 iterations on the "
         "three large sets. "
-        "Cells expected to take more than 8 s have one seed, the others three."
+        "Cells expected to take more than 8 s have one seed, the others three, "
+        "label-free EKSS five."
     ),
 )
 

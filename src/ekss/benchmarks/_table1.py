@@ -11,10 +11,12 @@ from statistics import fmean, median
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ekss.benchmarks._cells import Cell, Plan, Result
 from ekss.benchmarks._costs import START, estimate
-from ekss.benchmarks._methods import labellings
+from ekss.benchmarks._label_free import fit_and_record
+from ekss.benchmarks._methods import labellings, resolved, setting_name
 from ekss.benchmarks._paper import DATASETS, METHODS
 from ekss.benchmarks._profiles import Profile
 from ekss.benchmarks._recipes import (
@@ -136,6 +138,8 @@ def _cells_at(dataset: str, method: str, column: str, profile: Profile) -> list[
         "data": {one: _recipe(dataset, one, profile) for one in variants},
     }
     seeds = profile.seeds if cost - START <= profile.cheap else 1
+    if (method, column) == ("ekss", "free"):
+        seeds = profile.free_seeds
     return [
         Cell("table1", dataset, method, column, params, seed, cost)
         for seed in range(seeds)
@@ -160,29 +164,68 @@ def run_cell(cell: Cell) -> Result:
     variants = dict(zip(sorted(cell.params["data"]), cell.files, strict=True))
     data = {variant: read_features(path) for variant, path in variants.items()}
     count = len(next(iter(data.values())))
+    if cell.params["settings"][0].get("record"):
+        return _recorded(cell, next(iter(data.values())))
     scores = [
         _scores(cell, {variant: sets[number] for variant, sets in data.items()})
         for number in range(count)
     ]
+    return _result_of(cell, scores, next(iter(data.values())))
+
+
+def _result_of(
+    cell: Cell, scores: list[dict[str, Score]], points: list[Points]
+) -> Result:
     if cell.dataset != "hopkins":
         return _result(scores[0])
-    return _result_of_sequences(scores, next(iter(data.values())))
+    return _result_of_sequences(scores, points)
+
+
+def _recorded(cell: Cell, sets: list[Points]) -> Result:
+    """Fit label-free EKSS and keep what other scores would have chosen.
+
+    The result has "other" (errors by name, means over sequences) and "n_base".
+    """
+    (setting,) = cell.params["settings"]
+    name = json.dumps(setting_name(setting))
+    scores, others, n_base = [], [], []
+    for points in sets:
+        model, other = fit_and_record(points, resolved(setting, points), cell.seed)
+        scores.append({name: _score(points, model.labels_, name)})
+        others.append(other)
+        n_base.append(model.n_base_)
+    names = [name for name in others[0] if all(name in other for other in others)]
+    return {
+        **_result_of(cell, scores, sets),
+        "other": {
+            name: round(fmean(other[name] for other in others), 4) for name in names
+        },
+        "n_base": round(fmean(n_base)),
+    }
 
 
 def _scores(cell: Cell, data: Mapping[str, Points]) -> dict[str, Score]:
     """Score every setting of a cell; of trials the best counts."""
-    from ekss.metrics import adjusted_rand, clustering_error, normalized_mutual_info
-
     found: dict[str, Score] = {}
     for setting in cell.params["settings"]:
         points = data[setting["data"]]
-        target = points.target
         for name, labels in labellings(cell.method, setting, points, cell.seed):
-            error = 100 * clustering_error(target, labels)
-            if name not in found or error < found[name].error:
-                nmi = normalized_mutual_info(target, labels)
-                found[name] = Score(error, nmi, adjusted_rand(target, labels), name)
+            score = _score(points, labels, name)
+            if name not in found or score.error < found[name].error:
+                found[name] = score
     return found
+
+
+def _score(points: Points, labels: NDArray[np.integer], name: str) -> Score:
+    from ekss.metrics import adjusted_rand, clustering_error, normalized_mutual_info
+
+    target = points.target
+    return Score(
+        100 * clustering_error(target, labels),
+        normalized_mutual_info(target, labels),
+        adjusted_rand(target, labels),
+        name,
+    )
 
 
 def _best(scores: Mapping[str, Score]) -> Score:

@@ -5,8 +5,19 @@ from ekss.estimators._ekss import EKSS
 from ekss.estimators._ensc import EnSC
 from ekss.estimators._kss import KSS
 from ekss.estimators._mkf import MedianKFlats
+from ekss.estimators._search import LabelFreeSearch
 from ekss.estimators._ssc import SSC
 from ekss.estimators._sscomp import SSCOMP
 from ekss.estimators._tsc import TSC
 
-__all__ = ["EKSS", "KSS", "SSC", "SSCOMP", "TSC", "CoPKSS", "EnSC", "MedianKFlats"]
+__all__ = [
+    "EKSS",
+    "KSS",
+    "SSC",
+    "SSCOMP",
+    "TSC",
+    "CoPKSS",
+    "EnSC",
+    "LabelFreeSearch",
+    "MedianKFlats",
+]
