@@ -18,6 +18,7 @@ TINY = Profile(
     seeds=2,
     cheap=1e9,
     sweep=1,
+    free_seeds=2,
     caption="Tiny.",
 )
 

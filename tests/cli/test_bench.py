@@ -34,14 +34,19 @@ def test_table1_runs_what_is_there_and_tells_how_to_get_the_rest(home, tmp_path)
     arguments += ["--methods", "tsc", "--data-home", home, "-o", output, "--jobs", 1]
     result = invoke(*arguments)
     assert result.exit_code == 0, result.output
-    assert "3 cells, 0 of them on disk" in result.output
+    assert "4 cells, 0 of them on disk" in result.output
     assert re.search(r"missing: coil20: .*ekss data fetch", result.output)
-    assert "3/3 usps tsc" in result.output
+    assert "4/4 usps tsc" in result.output
     rows = [json.loads(path.read_text()) for path in output.glob("rows/*.json")]
-    assert {row["cell"]["column"] for row in rows} == {"paper", "tuned", "free"}
+    assert {row["cell"]["column"] for row in rows} == {
+        "paper",
+        "tuned",
+        "free",
+        "chosen",
+    }
     assert "not comparable" in (output / "table1.md").read_text()
     again = invoke(*arguments)
-    assert "3 cells, 3 of them on disk" in again.output
+    assert "4 cells, 4 of them on disk" in again.output
     third = invoke("table3", "--profile", "smoke", "--data-home", home, "-o", output)
     assert "top_q=3" in third.output
 
@@ -50,7 +55,7 @@ def test_dry_run_computes_nothing(home, tmp_path):
     arguments = ["table1", "--profile", "smoke", "--datasets", "usps", "--dry-run"]
     result = invoke(*arguments, "--data-home", home, "-o", tmp_path / "out")
     assert result.exit_code == 0
-    assert "24 cells" in result.output
+    assert "27 cells" in result.output
     assert "sscomp" in result.output
     assert not (tmp_path / "out").exists()
 

@@ -1,5 +1,6 @@
 """The paper's tables and figures: plans of cells, a runner, output from rows."""
 
+from ekss.benchmarks._ablation import plan_ablation, write_ablation
 from ekss.benchmarks._cells import Cell, Plan
 from ekss.benchmarks._data import loaders
 from ekss.benchmarks._figure_profiles import FIGURE_PROFILES, FigureProfile
@@ -25,9 +26,11 @@ __all__ = [
     "Step",
     "loaders",
     "open_cells",
+    "plan_ablation",
     "plan_table1",
     "read_rows",
     "run_plan",
+    "write_ablation",
     "write_table1",
     "write_table2",
     "write_table3",

@@ -19,8 +19,9 @@ _COLOURS = {
     "paper": "#9ecae1",
     "tuned": "#08519c",
     "free": "#fd8d3c",
+    "chosen": "#a63603",
 }
-_HEIGHT = 0.2
+_HEIGHT = 0.17
 
 
 def draw_bars(entries: Sequence[Entry], path: Path) -> None:
@@ -29,7 +30,7 @@ def draw_bars(entries: Sequence[Entry], path: Path) -> None:
     columns = min(3, len(datasets))
     lines = -(-len(datasets) // columns)
     methods = len({entry.method for entry in entries})
-    size = (1.5 + 4.2 * columns, 1.2 + lines * (0.7 + 0.48 * methods))
+    size = (1.5 + 4.2 * columns, 1.2 + lines * (0.7 + 0.56 * methods))
     drawing = Drawing(figsize=size, layout="constrained")
     panels = drawing.subplots(lines, columns, squeeze=False).ravel()
     for panel, dataset in zip(panels, datasets, strict=False):
@@ -49,10 +50,12 @@ def _draw_panel(panel: Any, entries: list[Entry]) -> None:
     ordered = sorted(entries, key=_rank)
     for number, (column, title) in enumerate(LINES.items()):
         values = [_value(entry, column) for entry in ordered]
-        places = [place + (number - 1.5) * _HEIGHT for place in range(len(ordered))]
+        places = [place + (number - 2) * _HEIGHT for place in range(len(ordered))]
         lengths = [0.0 if value is None else value for value in values]
         panel.barh(places, lengths, 0.92 * _HEIGHT, color=_COLOURS[column], label=title)
         for place, value in zip(places, values, strict=True):
+            if value is None and column == "chosen":
+                continue
             text = "no figure" if value is None else f"{value:.1f}"
             panel.annotate(
                 text,

@@ -44,7 +44,7 @@ _TEXT = (
     "to each other the paper does not say, here their directions of turning are "
     "orthogonal. EKSS and EKSS-0 are told K and d and have unweighted votes. As in the "
     "paper, q = max(3, N_k / 20) for EKSS-0 and TSC and max(3, N_k / 6) for EKSS, both "
-    "rounded up, and the parameter of SSC is the best by the labels at every point."
+    "rounded up, and the parameter of SSC is chosen by the labels at every point."
 )
 
 

@@ -39,8 +39,9 @@ def labellings(
     setting : mapping
         ``params`` go to the estimator, ``per_cluster`` too but times the number of
         clusters; with ``search`` LabelFreeSearch chooses; with ``trials`` the
-        estimator runs from that many seeds; with ``cuts`` (EKSS) the same members are cut in several ways: lists ``top_q``,
-        ``eigenvectors`` (multiples of the number of clusters), ``divide_by_size``.
+        estimator runs from that many seeds; with ``cuts`` (EKSS) the same members are
+        cut in several ways: lists ``top_q``, ``eigenvectors`` (multiples of the number
+        of clusters), ``divide_by_size``.
     points : Points
     seed : int
 

@@ -198,11 +198,19 @@ def _write_grid(
 ) -> Written:
     under = "\n\n".join([caption, *absent])
     text = f"{text_table(grid, left=left)}\n\n{under}\n"
+    markdown = f"{markdown_table(grid, left=left)}\n\n{under}\n"
+    return write_pieces(name, grid, folder, text, markdown)
+
+
+def write_pieces(
+    name: str, grid: Grid, folder: Path, text: str, markdown: str
+) -> Written:
+    """Write a table as text, Markdown and CSV."""
     stream = io.StringIO()
     csv.writer(stream, lineterminator="\n").writerows(grid)
     pieces = {
         f"{name}.txt": text,
-        f"{name}.md": f"{markdown_table(grid, left=left)}\n\n{under}\n",
+        f"{name}.md": markdown,
         f"{name}.csv": stream.getvalue(),
     }
     files = [_write(folder / file, content) for file, content in pieces.items()]

@@ -126,6 +126,44 @@ def table3(
     say_written(written, console)
 
 
+@bench_app.command()
+def ablation(
+    datasets: Datasets = "all",
+    profile: ProfileName = "quick",
+    jobs: Jobs = -1,
+    output: Output = DEFAULT_OUTPUT,
+    data_home: Home = None,
+    fresh: Fresh = False,
+    dry_run: DryRun = False,
+) -> None:
+    """Errors of label-free EKSS with each of its ideas switched off in turn."""
+    from rich.console import Console
+
+    from ekss.benchmarks import loaders, plan_ablation, write_ablation
+    from ekss.datasets import get_data_home
+
+    console = Console()
+    part = _part(profile, datasets, "ekss")
+    plan = plan_ablation(
+        part.profile,
+        get_data_home(data_home),
+        loaders(data_home),
+        datasets=part.datasets,
+        report=lambda text: say(console, f"{text} ..."),
+    )
+    say_missing(plan, console)
+    run_and_write(
+        plan,
+        write_ablation,
+        part.profile,
+        output=output,
+        jobs=jobs,
+        fresh=fresh,
+        dry_run=dry_run,
+        console=console,
+    )
+
+
 add_figures(bench_app)
 
 
