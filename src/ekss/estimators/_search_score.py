@@ -24,9 +24,9 @@ def score_by_weakest(labels: NDArray[np.int64], evidence: Evidence) -> CutScore:
     r"""Judge a cut by its subspaces and by its weakest clusters in a graph.
 
     As :func:`ekss.graph.score_cut`, but dissent is :math:`2 - V`, with V the mean
-    silhouette of edges of the quarter of the clusters where it is lowest. In a sparse
-    graph strays make clusters without any edge to others; a mean over all clusters
-    rewards a cut for having many of them.
+    silhouette of edges of the quarter of the clusters where it is lowest. Small, tight
+    groups within classes are clusters that hardly any edge leaves; a mean over all
+    clusters rewards a cut for splitting them off.
 
     Parameters
     ----------
