@@ -65,7 +65,7 @@ class AffinityClusterer(ClusterMixin, BaseEstimator):
                 result = spectral_labels(
                     self.affinity_,
                     self.n_clusters,
-                    bridge=lambda rows, group: _bridge(points, rows, group),
+                    bridge=lambda rows, group: bridge_by_angle(points, rows, group),
                     random_state=seed,
                 )
         self.labels_ = result.labels
@@ -107,7 +107,7 @@ class AffinityClusterer(ClusterMixin, BaseEstimator):
         """Return the symmetric, non-negative affinity with zero diagonal."""
 
 
-def _bridge(
+def bridge_by_angle(
     points: NDArray[np.floating], rows: NDArray[np.int64], group: NDArray[np.int64]
 ) -> sparse.csr_array:
     """Connect stray rows to the points of smallest angle outside their component."""

@@ -120,8 +120,8 @@ class EKSS(SubspaceClusterer):
         Scale points to unit length first. "auto" does so for linear subspaces, where
         length carries no information, and not for affine ones.
     n_eigenvectors : int, default=None
-        Eigenvectors used for the one cut when ``top_q`` is an integer; None is
-        ``n_clusters``.
+        Eigenvectors used for the paper's one cut, which is made if it is given or
+        ``top_q`` is an integer; None is ``n_clusters``.
     cutters : sequence of callables, default=None
         Ways of cutting when ``top_q="auto"``; None is :data:`ekss.graph.CUTTERS`. See
         :func:`ekss.graph.candidate_cuts` for adding one.
@@ -161,8 +161,8 @@ class EKSS(SubspaceClusterer):
         With ``top_q="auto"``: every cut that was considered, best first, with its
         ``origin``, ``top_q`` and ``score``; otherwise empty.
     counts_ : tuple
-        With ``n_clusters="auto"``: every number of clusters that was considered, best
-        first, with its ``n_clusters`` and ``score``; otherwise empty.
+        With ``n_clusters="auto"``: the numbers of clusters of the last round of the
+        search, best first, with ``n_clusters`` and ``score``; otherwise empty.
     agreement_ : float or None
         With ``n_base="auto"``: share of points to which two halves of the members give
         the same cluster, where it was measured last.
@@ -179,7 +179,7 @@ class EKSS(SubspaceClusterer):
     -----
     A member costs O(max_iter n_samples n_features n_candidates subspace_dim) time;
     counting votes O(n_samples^2 n_base) byte comparisons; memory is
-    O(n_samples (n_features + n_base + top_q)); nothing is n_samples x n_samples.
+    O(n_samples (n_features + n_base + top_q)); top_q is below 50 beyond 1000 points.
 
     References
     ----------

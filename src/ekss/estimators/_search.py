@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, MetaEstimatorMixin, clone
 from sklearn.utils import check_random_state
 
-from ekss.estimators._affinity import _bridge
+from ekss.estimators._affinity import bridge_by_angle
 from ekss.estimators._auto import resolve_geometry
 from ekss.estimators._base import LARGEST_SEED, power_of_two, unit_rows, validated
 from ekss.estimators._checks import (
@@ -328,7 +328,7 @@ def _cut(
         model.affinity_,
         n_clusters,
         cutters=cutters,
-        bridge=partial(_bridge, points),
+        bridge=partial(bridge_by_angle, points),
         random_state=seed,
     )
     return [own, *pool.cuts]

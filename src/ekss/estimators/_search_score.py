@@ -14,7 +14,7 @@ from ekss.graph.companions import cluster_silhouettes, edge_shares
 from ekss.graph.components import as_graph
 from ekss.graph.selection import CutScore, Evidence, fit_quality
 
-# Silhouettes are measured from here, as that of subspaces in ekss.graph.CutScore.
+# Silhouettes of subspaces and of edges are both measured from here.
 _FROM = 2.0
 # Share of the clusters, those that hang together least, that decide on dissent.
 _WEAKEST = 0.25
