@@ -113,6 +113,7 @@ BAD_OPTIONS = {
     "range for kss": ((*K, "--method", "kss", "--dim", "2-5"), "--dim (2, 5)"),
     "q above n": ((*K, "--q", "60"), "--q 60 exceeds"),
     "members of 0": ((*K, "--members", "0"), "--members 0 is below 1"),
+    "members in words": ((*K, "--members", "many"), "such as 200, or auto"),
     "candidates above n": ((*K, "--candidates", "99"), "--candidates 99 exceeds"),
     "unknown method": ((*K, "--method", "kmeans"), "kmeans"),
     "foreign members": ((*K, "--method", "kss", "--members", "5"), "use method ekss"),

@@ -1,4 +1,5 @@
 import json
+import re
 import subprocess
 import sys
 
@@ -138,6 +139,50 @@ def test_report_and_its_json_are_written(ekss, files):
     assert (files / "report.html").read_text().lstrip().startswith("<!doctype html>")
     assert json.loads((files / "report.json").read_text())
     assert "report.html, report.json" in ended.out
+
+
+def test_the_number_of_clusters_is_found(ekss, files, planted):
+    words = ("--model", "model.ekss", "--report", "report.html", "-o", "labels.npy")
+    ended = ekss("cluster", "points.npy", "-k", "auto", *words, *FAST)
+    assert ended.code == 0, ended.err
+    (plan,) = [line for line in ended.out.splitlines() if line.startswith("Cluster")]
+    assert "ekss, number of clusters from the data, members 20, seed 0" in plan
+    assert "Found 3 clusters, " in ended.out
+    labels = np.load(files / "labels.npy")
+    assert clustering_error(planted.target, labels) == 0
+    counts = json.loads((files / "report.json").read_text())["counts"]
+    assert counts[0]["n_clusters"] == 3
+    assert len(counts) > 3
+    assert 'id="counts"' in (files / "report.html").read_text()
+    ended = ekss("predict", "model.ekss", "points.npy", "-o", "again.npy")
+    assert ended.code == 0, ended.err
+    assert "EKSS, 3 clusters" in ended.out
+    np.testing.assert_array_equal(np.load(files / "again.npy"), labels)
+
+
+def test_found_number_is_that_of_the_estimator_and_in_json(ekss, files, planted):
+    words = ("-k", "auto", "--json", "-o", "labels.npy", *FAST)
+    summary = json.loads(ekss("cluster", "points.npy", *words).out)
+    model = EKSS("auto", n_base=20, random_state=0).fit(planted.data)
+    assert summary["n_clusters"] == model.n_clusters_ == 3
+    assert summary["n_members"] == 20
+    np.testing.assert_array_equal(np.load(files / "labels.npy"), model.labels_)
+
+
+def test_members_are_chosen_as_by_default(ekss, files):
+    words = ("points.npy", "-k", 3, "--jobs", 1)
+    asked = ekss("cluster", *words, "--members", "auto", "-o", "asked.csv")
+    assert asked.code == 0, asked.err
+    assert "members auto" in asked.out
+    assert ", 100 members" in asked.out, "halves of the planted points agree at once"
+    assert ekss("cluster", *words, "-o", "default.csv").code == 0
+    assert (files / "asked.csv").read_bytes() == (files / "default.csv").read_bytes()
+
+
+def test_help_tells_what_can_be_left_to_the_method(ekss):
+    shown = " ".join(re.sub("[│\n]", " ", ekss("cluster", "--help").out).split())
+    assert "Number of clusters; auto finds it (method ekss)" in shown
+    assert "auto runs 100, and up to 400" in shown
 
 
 def test_a_failure_at_the_end_leaves_earlier_files_as_they_were(

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ekss.cli import app
-from ekss.cli._demo import moving_bodies, report_motion, votes_of_members
+from ekss.cli._demo import moving_bodies, report_motion, run_demo, votes_of_members
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +72,15 @@ def test_command_runs_and_knows_its_version():
     assert shown.stdout.startswith("ekss ")
     helped = subprocess.run([*command, "--help"], capture_output=True, text=True)
     assert "demo" in helped.stdout
+
+
+@pytest.mark.parametrize("below", ["", "pictures/new"])
+def test_a_file_in_place_of_the_folder_is_named_with_a_remedy(tmp_path, below):
+    blocked = tmp_path / "file"
+    blocked.write_text("in the way")
+    with pytest.raises(ValueError, match=r"file is a file; choose another name"):
+        run_demo(blocked / below, 0, 1)
+    assert blocked.read_text() == "in the way"
 
 
 def test_unwritable_output_is_one_clear_line(tmp_path):

@@ -57,3 +57,23 @@ def test_json_and_scores(ekss, files, model):
     assert summary["sizes"] == [20, 20, 20]
     assert summary["scores"]["error"] == 0
     assert summary["outputs"] == ["again.csv"]
+
+
+def test_a_single_row_is_enough(ekss, files, model, planted):
+    np.save(files / "one.npy", planted.data[7:8])
+    names = ",".join(f"x{i}" for i in range(12))
+    row = ",".join(map(repr, planted.data[7].tolist()))
+    (files / "one.csv").write_text(f"{names}\n{row}\n")
+    expected = np.load(files / "fitted.npy")[7:8]
+    for name in ("one.npy", "one.csv"):
+        ended = ekss("predict", "model.ekss", name, "-o", "label.npy")
+        assert ended.code == 0, ended.err
+        assert "1 point of 12 features" in ended.out
+        np.testing.assert_array_equal(np.load(files / "label.npy"), expected)
+
+
+def test_a_single_row_is_too_few_for_cluster(ekss, files, planted):
+    np.save(files / "one.npy", planted.data[:1])
+    ended = ekss("cluster", "one.npy", "-k", 1)
+    assert ended.code == 2
+    assert "at least 2 are needed" in ended.err

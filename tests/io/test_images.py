@@ -138,6 +138,7 @@ def test_folder_without_use_is_refused(image_folder, tmp_path):
     folder = image_folder({"a.png": some_images(1)[0]})
     with pytest.raises(InputError, match="1 row"):
         read_points(folder)
+    assert len(read_points(folder, least_rows=1).points) == 1
     with pytest.raises(InputError, match="leave the key out"):
         read_points(folder, key="X")
     with pytest.raises(InputError, match="no table"):

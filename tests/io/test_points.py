@@ -307,3 +307,29 @@ def test_missing_package_is_named_with_its_extra(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "h5py", None)
     with pytest.raises(InputError, match=r"h5py.*pip install 'ekss\[files\]'"):
         read_points(tmp_path / "a.h5")
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.npy", "a.npz", "a.parquet", "tracks.npy"])
+def test_one_row_is_read_where_it_is_enough(tmp_path, name):
+    path, row = tmp_path / name, [[1.5, 2.0, 3.0, 4.0]]
+    if name == "a.csv":
+        path.write_text("a,b,c,d\n1.5,2,3,4\n")
+    elif name == "a.npz":
+        np.savez(path, X=np.array(row))
+    elif name == "a.parquet":
+        pandas = pytest.importorskip("pandas", reason="writes the .parquet file")
+        pandas.DataFrame(row, columns=list("abcd")).to_parquet(path, index=False)
+    else:
+        values = np.array(row)
+        np.save(path, values.reshape(2, 2, 1) if name == "tracks.npy" else values)
+    assert read_points(path, least_rows=1).points.tolist() == row
+    with pytest.raises(InputError, match=r"1 row, .* at least 2 are needed"):
+        read_points(path)
+    with pytest.raises(InputError, match=r"1 row, .* at least 3 are needed"):
+        read_points(path, least_rows=3)
+
+
+@pytest.mark.parametrize("least", [0, -1, 1.5, None])
+def test_least_rows_below_one_is_refused(tmp_path, least):
+    with pytest.raises(InputError, match=r"least_rows=.*; pass at least 1"):
+        read_points(tmp_path, least_rows=least)

@@ -129,6 +129,9 @@ BAD_TEXT = {
     "text and number": ("1,2,x\n3,4,y\n", "mixes numbers and text"),
     "text after number": ("1,x\n3,4\n", "mixes numbers and text"),
     "one row": ("a,b\n1,2\n", "1 row"),
+    "blanks": ("1 2 3\n4 5 6\n", "blanks between its columns .'1 2 3' in line 1"),
+    "blanks and header": ("\na  b\n4 5\n", "blanks between its .* in line 2"),
+    "blanks in one row": ("1 2 3\n", "blanks between its columns"),
     "header alone": ("a,b\n", "header and no row"),
     "blank": ("\n\n \n", "blank lines only"),
     "nothing": ("", "is empty"),
@@ -136,6 +139,12 @@ BAD_TEXT = {
     "not UTF-8": (b"a,b\n1,2\n3,\xff\xfe\n", "cannot be read as .csv text"),
     "NUL": (b"a,b\n1,2\n3,\x00\n", "line 3|cannot be read"),
 }
+
+
+def test_blanks_in_the_name_of_the_only_column_are_no_separators(table):
+    found = table("body height\n1.5\n2\n")
+    assert found.points.tolist() == [[1.5], [2.0]]
+    assert found.feature_names == ("body height",)
 
 
 @pytest.mark.parametrize("case", BAD_TEXT)

@@ -108,7 +108,15 @@ def many_clusters():
     return build(model, union.data, labels=union.target)
 
 
-@pytest.fixture(scope="module", params=[few_images, tracks, many_clusters])
+def found_number():
+    union = make_union_of_subspaces(3, 2, 12, n_per_subspace=20, random_state=0)
+    return build(EKSS("auto", n_base=20, random_state=0).fit(union.data), union.data)
+
+
+PAGES = [few_images, tracks, many_clusters, found_number]
+
+
+@pytest.fixture(scope="module", params=PAGES)
 def page(request, tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "page.html"
     request.param().save(path)

@@ -103,7 +103,7 @@ def _errors(points: Points, seed: int) -> dict[str, float]:
     """Return the error of the baseline and of all variants on one set."""
     from sklearn.base import clone
 
-    from ekss import EKSS
+    from ekss.estimators import EKSS
     from ekss.metrics import clustering_error
 
     common: dict[str, Any] = {

@@ -69,7 +69,7 @@ def fit_and_record(
     points: Points, params: dict[str, Any], seed: int
 ) -> tuple[Any, dict[str, float]]:
     """Fit EKSS without labels; return the model and the errors of other choices."""
-    from ekss import EKSS
+    from ekss.estimators import EKSS
 
     recorder = Recorder()
     model = EKSS(

@@ -118,7 +118,7 @@ def _search(
     method: str, params: Mapping[str, Any], points: Points, seed: int
 ) -> NDArray[np.integer]:
     """Return the labels of the setting and the cut that are chosen without labels."""
-    from ekss import LabelFreeSearch
+    from ekss.estimators import LabelFreeSearch
 
     estimator = _estimator(method, params, points, seed)
     search = LabelFreeSearch(estimator, random_state=seed, n_jobs=1)

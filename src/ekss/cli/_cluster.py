@@ -44,12 +44,12 @@ def cluster(
         ),
     ] = None,
     members: Annotated[
-        int | None,
+        str | None,
         typer.Option(
-            parser=shared.whole_number,
             metavar="B",
-            help="Runs of K-subspaces that vote (ekss).",
-            show_default="200",
+            help="Runs of K-subspaces that vote (ekss); auto runs 100, and up to 400 "
+            "while two halves of them disagree.",
+            show_default="auto",
             rich_help_panel="Clustering",
         ),
     ] = None,
@@ -110,13 +110,19 @@ def cluster(
         from ekss.cli._outputs import default_output
         from ekss.cli._preparing import steps_of
         from ekss.cli._reading import Source
-        from ekss.cli._words import clusters_of, count_of, size_of, span_of
+        from ekss.cli._words import (
+            clusters_of,
+            count_of,
+            members_of,
+            size_of,
+            span_of,
+        )
 
         shared.check_voice(quiet, as_json)
         settings = Settings(
             span_of("dim", dim),
             count_of("q", q),
-            count_of("members", members),
+            members_of(members),
             span_of("candidates", candidates),
             affine,
         )

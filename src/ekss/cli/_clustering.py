@@ -122,7 +122,11 @@ def _plan(request: Request, found: Read) -> list[tuple[str, str]]:
         for name, value in request.settings.given().items()
     )
     k = request.clusters
-    wanted = counted(k, "cluster") if isinstance(k, int) else "clusters as found"
+    wanted = (
+        counted(k, "cluster")
+        if isinstance(k, int)
+        else "number of clusters from the data"
+    )
     chosen = settings or "settings chosen from the data or by default"
     lines = [("Read", described(found))]
     if request.steps:
@@ -236,6 +240,8 @@ def _found(outcome: Outcome) -> str:
         words.append(f"{kind} subspaces of dimension {estimator.subspace_dim_}")
     if hasattr(estimator, "top_q_"):
         words.append(f"q {estimator.top_q_}")
+    if hasattr(estimator, "n_base_"):
+        words.append(counted(estimator.n_base_, "member"))
     if not hasattr(estimator, "bases_"):
         words.append("no subspaces: the table has some fitted to the clusters")
     return ", ".join(words)
@@ -255,6 +261,7 @@ def _say_json(
         "settings": request.settings.given(),
         "seed": request.seed,
         "n_clusters": len(outcome.clusters),
+        "n_members": getattr(outcome.estimator, "n_base_", None),
         "clusters": [asdict(row) for row in outcome.clusters],
         "seconds": outcome.seconds,
         "scores": None if outcome.scores is None else outcome.scores.as_dict(),

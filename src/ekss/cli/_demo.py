@@ -62,7 +62,7 @@ def run_demo(output: Path, seed: int, jobs: int) -> None:
     from ekss.cli import _pictures  # says how to install matplotlib if it is missing
 
     console = Console()
-    output.mkdir(parents=True, exist_ok=True)
+    _make_folder(output)
     console.print(
         "[bold]Clustering 1797 handwritten digits[/] (8 x 8 pixels, 10 kinds)"
     )
@@ -78,6 +78,17 @@ def run_demo(output: Path, seed: int, jobs: int) -> None:
     _pictures.save_votes(votes_of_members(seed, jobs), votes)
     for name, path in (("Reports", digits), ("", motion), ("Picture", votes)):
         console.print(f"{name:8}{path}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _make_folder(output: Path) -> None:
+    """Make the folder, or say which file is in its place."""
+    for path in (output, *output.parents):
+        if path.exists() and not path.is_dir():
+            raise ValueError(
+                f"--output {output} cannot be a folder, since {path} is a file; choose "
+                "another name, or move the file away"
+            )
+    output.mkdir(parents=True, exist_ok=True)
 
 
 def cluster_digits(seed: int, jobs: int) -> DigitsResult:
@@ -194,5 +205,5 @@ def _summary(result: DigitsResult) -> Table:
     sizes = np.sort(np.bincount(result.model.labels_))[::-1]
     table.add_row("cluster sizes", " ".join(str(size) for size in sizes))
     table.add_row("subspace dimension", str(result.model.subspace_dim_))
-    table.add_row("members", str(result.model.n_base))
+    table.add_row("members", str(result.model.n_base_))
     return table

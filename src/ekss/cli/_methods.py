@@ -45,7 +45,7 @@ class Settings:
 
     dim: int | tuple[int, int] | None = None
     q: int | None = None
-    members: int | None = None
+    members: int | str | None = None
     candidates: int | tuple[int, int] | None = None
     affine: bool | None = None
 

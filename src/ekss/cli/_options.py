@@ -33,7 +33,7 @@ Clusters = Annotated[
         "--clusters",
         "-k",
         metavar="K",
-        help="Number of clusters, or auto.",
+        help="Number of clusters; auto finds it (method ekss).",
         show_default=False,
         rich_help_panel=_WORK,
     ),

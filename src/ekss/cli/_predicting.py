@@ -47,7 +47,7 @@ def run(
     check_outputs([target], (model, source.data, source.label_file))
     saved = load_model(model)
     with voice.waiting(f"reading {source.data}"):
-        found = read(source)
+        found = read(source, least_rows=1)
     _check_features(saved, found, model)
     name = type(saved.estimator).__name__
     voice.plan(

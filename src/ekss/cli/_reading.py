@@ -96,10 +96,10 @@ class Read:
         }
 
 
-def read(source: Source) -> Read:
+def read(source: Source, *, least_rows: int = 2) -> Read:
     """Read everything, or raise with one line that says what is wrong."""
     with in_options_of("--key"):
-        points = _points(source)
+        points = _points(source, least_rows)
     with in_options_of("--labels-key"):
         labels = _labels(source, len(points.points))
     return Read(points, labels)
@@ -161,7 +161,7 @@ def in_options_of(key: str) -> Iterator[None]:
         raise InputError(text.replace("KEY", key)) from error
 
 
-def _points(source: Source) -> Points:
+def _points(source: Source, least_rows: int) -> Points:
     from ekss.io import read_points
 
     read_with = partial(
@@ -171,6 +171,7 @@ def _points(source: Source) -> Points:
         id_column=source.id_column,
         header=source.header,
         drop=source.left_out,
+        least_rows=least_rows,
     )
     size = source.image_size
     if size is None or source.data.is_dir():

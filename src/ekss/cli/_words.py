@@ -12,7 +12,9 @@ def clusters_of(text: str) -> int | str:
     if text == "auto":
         return text
     if not re.fullmatch(r"[+-]?[0-9]+", text):
-        raise ValueError(f"-k {text} is no number of clusters; pass one, such as -k 3")
+        raise ValueError(
+            f"-k {text} is no number of clusters; pass one, such as -k 3, or -k auto"
+        )
     if int(text) < 1:
         raise ValueError(f"-k {text} is below 1; choose at least 1")
     return int(text)
@@ -39,6 +41,17 @@ def count_of(option: str, number: int | None) -> int | None:
     if number is not None and number < 1:
         raise ValueError(f"--{option} {number} is below 1; choose at least 1")
     return number
+
+
+def members_of(text: str | None) -> int | str | None:
+    """Read --members: a positive integer, or "auto"."""
+    if text is None or text == "auto":
+        return text
+    if not re.fullmatch(r"[+-]?[0-9]+", text):
+        raise ValueError(
+            f"--members {text} is no number of members; pass one, such as 200, or auto"
+        )
+    return count_of("members", int(text))
 
 
 def size_of(text: str | None) -> tuple[int, int] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from ekss.estimators._auto import Geometry
 from ekss.estimators._coordinates import Coordinates
 from ekss.estimators._cutting import Cutting, gather_evidence
 from ekss.estimators._members import Ensemble, run_members
+from ekss.estimators._parallel import progress
 
 # Points that both halves cluster: enough to see a difference of a percent or two.
 _FEWEST_POINTS = 1000
@@ -49,7 +51,10 @@ def grow_ensemble(
         )
         if count == steps[-1] or not 1 < n_clusters < len(kept.points):
             break
-        agreement = halves_agreement(known, kept, geometry, n_clusters, cutting)
+        with progress("halves", None, show=cutting.show):
+            agreement = halves_agreement(
+                known, kept, geometry, n_clusters, replace(cutting, show=False)
+            )
         if agreement >= _AGREED:
             break
     if known is None:

@@ -155,9 +155,12 @@ def _layout(path: Path, choice: Choice) -> Layout:
     """Look at the first row and tell what the columns are."""
     separator = _separator(path)
     with _opened(path) as stream:
-        line, row = next(_rows(stream, separator), (0, []))
+        rows = _rows(stream, separator)
+        line, row = next(rows, (0, []))
+        _, second = next(rows, (0, row))
     if not row:
         raise InputError(f"{path} holds blank lines only; name a file with content")
+    _refuse_blanks(path, line, row, second)
     has_header = _is_header(path, row, choice)
     names = (
         [name.strip() for name in row]
@@ -177,6 +180,19 @@ def _layout(path: Path, choice: Choice) -> Layout:
     return Layout(
         names, has_header, line if has_header else 0, numeric, aside, separator
     )
+
+
+def _refuse_blanks(path: Path, line: int, row: list[str], second: list[str]) -> None:
+    """Refuse columns that stand side by side with blanks between them.
+
+    A column called "two words" above single numbers is none of these.
+    """
+    words = row[0].split()
+    if len(row) == 1 == len(second) and 1 < len(words) == len(second[0].split()):
+        raise InputError(
+            f"{path} has blanks between its columns ({one_line(row[0].strip())!r} in "
+            f"line {line}), where commas, semicolons or tabs should be; replace them"
+        )
 
 
 def _is_header(path: Path, row: list[str], choice: Choice) -> bool:

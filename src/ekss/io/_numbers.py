@@ -37,19 +37,24 @@ def as_floats(array: NDArray[Any], source: str) -> NDArray[np.floating]:
 
 
 def check_points(
-    points: NDArray[np.floating], source: str, place: Place | None = None
+    points: NDArray[np.floating],
+    source: str,
+    place: Place | None = None,
+    *,
+    least_rows: int = 2,
 ) -> None:
-    """Refuse fewer than two points, no features, and values that are not finite."""
+    """Refuse too few points, no features, and values that are not finite."""
     n_points, n_features = points.shape
     if not points.size:
         raise InputError(
             f"{source} is empty, {n_points} points of {n_features} features; name one "
             "with content"
         )
-    if n_points < 2:
+    if n_points < least_rows:
         raise InputError(
-            f"{source} has 1 row, and rows are points; at least 2 are needed, so "
-            "transpose it if its columns are the points"
+            f"{source} has {n_points} row{'' if n_points == 1 else 's'}, and rows are "
+            f"points; at least {least_rows} are needed, so transpose it if its columns "
+            "are the points"
         )
     for first in range(0, n_points, 4096):
         finite = np.isfinite(points[first : first + 4096])

@@ -79,6 +79,7 @@ def read_points(
     image_size: tuple[int, int] | None = None,
     grey: bool = True,
     drop: Sequence[str | int] = (),
+    least_rows: int = 2,
 ) -> Points:
     """Read points from a file, or images from a folder.
 
@@ -105,6 +106,9 @@ def read_points(
         a pixel. Only images are concerned.
     drop : sequence of str or int, default=()
         Columns of a table to leave out, such as one of true labels.
+    least_rows : int, default=2
+        Refuse fewer points. To cluster takes two; one is enough for a model that is
+        fitted already.
 
     Returns
     -------
@@ -140,9 +144,10 @@ def read_points(
     """
     path = Path(path)
     _check_size(image_size)
+    _check_least(least_rows)
     if path.is_dir():
         _refuse_table_options(path, id_column, header, drop)
-        return _from_folder(path, key, image_size, grey)
+        return _from_folder(path, key, image_size, grey, least_rows)
     check_file(path)
     ending = path.suffix.lower()
     if ending in TABLES:
@@ -151,7 +156,7 @@ def read_points(
                 f"{path} is a table, without keys or images; leave key and image_size "
                 "out"
             )
-        table = read_table(path, id_column, header, drop)
+        table = read_table(path, id_column, header, drop, least_rows)
         return Points(
             table.points,
             ids=table.ids,
@@ -163,9 +168,10 @@ def read_points(
     _refuse_table_options(path, id_column, header, drop)
     name, array = read_array(path, key, may_be_points, "points")
     source = f"{path.name}[{name}]" if name else path.name
-    return _interpreted(
-        array, f"{path}[{name}]" if name else str(path), source, image_size, grey
-    )
+    where = f"{path}[{name}]" if name else str(path)
+    found = _interpreted(array, where, source, image_size, grey)
+    check_points(found.points, where, least_rows=least_rows)
+    return found
 
 
 def unknown_ending(path: Path) -> str:
@@ -200,6 +206,13 @@ def _check_size(size: Any) -> None:
         )
 
 
+def _check_least(least_rows: Any) -> None:
+    if not isinstance(least_rows, (int, np.integer)) or least_rows < 1:
+        raise InputError(
+            f"least_rows={least_rows!r} is no number of points; pass at least 1"
+        )
+
+
 def _refuse_table_options(
     path: Path, id_column: str | int | None, header: bool | str, drop: Sequence[Any]
 ) -> None:
@@ -211,13 +224,13 @@ def _refuse_table_options(
 
 
 def _from_folder(
-    folder: Path, key: str | None, size: Size | None, grey: bool
+    folder: Path, key: str | None, size: Size | None, grey: bool, least_rows: int
 ) -> Points:
     if key is not None:
         raise InputError(f"{folder} is a folder, without keys; leave the key out")
     paths = image_paths(folder)
     pictures = read_images(paths, size, grey)
-    check_points(pictures.points, str(folder))
+    check_points(pictures.points, str(folder), least_rows=least_rows)
     return Points(
         pictures.points,
         ids=tuple(path.relative_to(folder).as_posix() for path in paths),
@@ -238,7 +251,6 @@ def _interpreted(
         rows = _rows_of_tracks(values)
         if rows is not None:
             _refuse_size(size, where, "tracks")
-            check_points(rows, where)
             n_frames = rows.shape[1] // 2
             return Points(rows, kind=TRACKS, n_frames=n_frames, source=source)
     if values.ndim == 3 or (values.ndim == 4 and values.shape[3] in (1, 3)):
@@ -248,7 +260,6 @@ def _interpreted(
                 "nor frames x 2 x points; turn its axes"
             )
         pictures = pictures_of_stack(values, size, grey)
-        check_points(pictures.points, where)
         return Points(
             pictures.points, kind=PICTURES, image_shape=pictures.shape, source=source
         )
@@ -258,7 +269,6 @@ def _interpreted(
             "features, images and tracks have three"
         )
     _refuse_size(size, where, "a table")
-    check_points(values, where)
     return Points(values, source=source)
 
 

@@ -32,17 +32,18 @@ def read_table(
     id_column: str | int | None,
     header: bool | str,
     drop: Sequence[str | int],
+    least_rows: int = 2,
 ) -> Table:
     """Read the points of a table; see :func:`ekss.io.read_points`."""
     choice = Choice(id_column, header, tuple(drop))
     if path.suffix.lower() == ".parquet":
         with reading(path, "a .parquet file"):
-            return _read_parquet(path, choice)
+            return _read_parquet(path, choice, least_rows)
     with reading(path, f"{path.suffix.lower()} text"):
-        return _read_text(path, choice)
+        return _read_text(path, choice, least_rows)
 
 
-def _read_text(path: Path, choice: Choice) -> Table:
+def _read_text(path: Path, choice: Choice, least_rows: int) -> Table:
     """Parse text; the first column becomes a feature where it holds no names."""
     text = parse_text(path, choice)
     names, points = list(text.names), text.values
@@ -58,7 +59,7 @@ def _read_text(path: Path, choice: Choice) -> Table:
     def place(row: int, column: int) -> str:
         return f"line {text.lines[row]}, column {names[column]!r}"
 
-    check_points(points, str(path), place)
+    check_points(points, str(path), place, least_rows=least_rows)
     return Table(points, ids, tuple(names) if text.has_header else None)
 
 
@@ -86,7 +87,7 @@ def _checked_ids(
     return tuple(values)
 
 
-def _read_parquet(path: Path, choice: Choice) -> Table:
+def _read_parquet(path: Path, choice: Choice, least_rows: int) -> Table:
     if choice.header != "auto":
         raise InputError(f"header={choice.header!r} is for text; .parquet has names")
     table = parquet_table(path)
@@ -106,7 +107,11 @@ def _read_parquet(path: Path, choice: Choice) -> Table:
         raise InputError(f"{path} has no column of numbers; name one that has")
     columns = [_parquet_numbers(path, table, name) for name in names]
     points = np.column_stack(columns)
-    check_points(points, str(path), lambda row, i: f"row {row}, column {names[i]!r}")
+
+    def place(row: int, column: int) -> str:
+        return f"row {row}, column {names[column]!r}"
+
+    check_points(points, str(path), place, least_rows=least_rows)
     return Table(points, ids, tuple(names))
 
 

@@ -27,6 +27,10 @@ _LITTLE_CAPTURED = 0.5
 _ALIKE = 0.97
 _ELSEWHERE = 0.2
 _LITTLE_AGREEMENT = 0.5
+# Halves of the members that agree on fewer points are too few members.
+_HALVES_AGREE = 0.9
+# Scores of numbers of clusters this near say that either would do.
+_SCORES_ALIKE = 0.02
 
 Level = Literal["warning", "note"]
 
@@ -59,12 +63,14 @@ def advice_for(facts: Facts) -> tuple[Advice, ...]:
         _pieces,
         _single_points,
         _number_of_clusters,
+        _close_counts,
         _empty_clusters,
         _small_clusters,
         _rank,
         _fit,
         _alike,
         _members,
+        _halves,
         _nearer_elsewhere,
         _convergence,
         _zero_points,
@@ -129,6 +135,24 @@ def _number_of_clusters(facts: Facts) -> Iterator[Advice]:
             f"Eigenvalues {k} and {k + 1} are nearly equal ({values[k - 1]:.4g} and "
             f"{values[k]:.4g}): another number of clusters fits the graph as well.",
         )
+
+
+def _close_counts(facts: Facts) -> Iterator[Advice]:
+    counts = facts.counts
+    if counts is None or counts.lead is None or counts.lead > _SCORES_ALIKE:
+        return
+    (_, best), *others = counts.considered
+    alike = [(n, score) for n, score in others if score - best <= _SCORES_ALIKE]
+    first = alike[0][0]
+    yield Advice(
+        "counts",
+        "warning",
+        f"The number of clusters is doubtful: {first} fits about as well as "
+        f"{counts.chosen}",
+        f"Scores within {_SCORES_ALIKE} of the best, {best:.4g} for {counts.chosen}: "
+        f"{_listed([f'{score:.4g} for {n}' for n, score in alike])}. Compare with "
+        f"n_clusters={first}, or pass the number that you expect.",
+    )
 
 
 def _empty_clusters(facts: Facts) -> Iterator[Advice]:
@@ -246,6 +270,22 @@ def _members(facts: Facts) -> Iterator[Advice]:
         title = f"Many edges leave {_clusters(torn).lower()}"
         text = f"{median}: much of the affinity goes to other clusters."
     yield Advice("agreement", "warning", title, text)
+
+
+def _halves(facts: Facts) -> Iterator[Advice]:
+    members = facts.members
+    if members is None or members.halves is None or members.halves >= _HALVES_AGREE:
+        return
+    yield Advice(
+        "halves",
+        "warning",
+        "The clusters depend on which members vote",
+        "When it was measured last, two halves of the members gave "
+        f"{_percent(members.halves)} of points the same cluster; at least "
+        f"{_percent(_HALVES_AGREE)} is wanted. {members.used} members voted in the "
+        f"end: try n_base={2 * members.used}, and if labels still change with "
+        "random_state, doubt the number of clusters or subspace_dim.",
+    )
 
 
 def _nearer_elsewhere(facts: Facts) -> Iterator[Advice]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ekss.report._advice import Advice, advice_for
 from ekss.report._agreement import Agreement, Blocks, agreement_of, blocks_of
+from ekss.report._ensemble import Counts, Members, counts_of, members_of
 from ekss.report._gallery import Gallery, Tracks, gallery_of, tracks_of
 from ekss.report._geometry import Angles, Fit, Residuals, angles_of, fit_of
 from ekss.report._geometry import residuals_of as sum_residuals
@@ -113,6 +114,8 @@ class Facts:
     scores: Scores | None
     gallery: Gallery | None
     tracks: Tracks | None
+    counts: Counts | None
+    members: Members | None
 
     @property
     def advice(self) -> tuple[Advice, ...]:
@@ -148,6 +151,8 @@ def gather_facts(inputs: Inputs, seconds: float | None) -> Facts:
         scores_of(inputs),
         gallery_of(inputs, fit, agreement),
         tracks_of(inputs),
+        counts_of(inputs),
+        members_of(inputs),
     )
 
 
@@ -170,10 +175,20 @@ def _run_of(inputs: Inputs, seconds: float | None) -> Run:
         ),
         tuple(
             (name.rstrip("_"), _shown(getattr(estimator, name)))
-            for name in ("subspace_dim_", "affine_", "top_q_", "n_iter_")
+            for name in _found_names(inputs)
             if hasattr(estimator, name)
         ),
         _unfinished(estimator, parameters),
+    )
+
+
+def _found_names(inputs: Inputs) -> tuple[str, ...]:
+    """Name what is worth telling of a fit; numbers that were given are not."""
+    members = members_of(inputs)
+    return (
+        *(("n_clusters_",) if counts_of(inputs) is not None else ()),
+        *(("n_base_",) if members is not None and members.chosen else ()),
+        *("subspace_dim_", "affine_", "top_q_", "n_iter_"),
     )
 
 

@@ -59,6 +59,11 @@ class Inputs:
     affine: bool
 
     @property
+    def fitted(self) -> Any:
+        """The estimator that made the labels; of a search, the best one."""
+        return getattr(self.estimator, "best_estimator_", self.estimator)
+
+    @property
     def n_clusters(self) -> int:
         """Number of clusters with points."""
         return len(self.names)

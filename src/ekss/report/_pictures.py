@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ekss.report._counts import draw_counts
 from ekss.report._curves import draw_agreement, draw_eigenvalues
 from ekss.report._facts import Facts
 from ekss.report._heatmaps import draw_angles, draw_confusion, draw_subspaces
@@ -16,6 +17,7 @@ def pictures_of(facts: Facts) -> dict[str, Picture]:
         draw_layout(facts),
         draw_matrix(facts),
         draw_eigenvalues(facts),
+        draw_counts(facts),
         draw_agreement(facts),
         draw_subspaces(facts),
         draw_angles(facts),

@@ -49,7 +49,7 @@ def summarise(
         "clusters": [_cluster(facts, k) for k in range(len(facts.clusters))],
         "residual_edges": _listed(facts.residuals.edges),
     }
-    return summary | _graph_part(facts) | _label_part(facts)
+    return summary | _ensemble_part(facts) | _graph_part(facts) | _label_part(facts)
 
 
 def check_summary(summary: Mapping[str, Any]) -> None:
@@ -118,6 +118,11 @@ def _line(summary: Mapping[str, Any]) -> str:
     ]
     if summary["seconds"] is not None:
         words.append(f"{summary['seconds']:.1f} s")
+    if "n_members" in summary:
+        words.append(f"{summary['n_members']:,} members")
+    if "halves_agreement" in summary:
+        share = 100 * summary["halves_agreement"]
+        words.append(f"two halves of them agree on {share:.1f} % of points")
     scores = summary.get("scores")
     if scores:
         words.append(
@@ -133,6 +138,20 @@ def _cluster(facts: Facts, k: int) -> dict[str, Any]:
         "agreement_quarters": list(cluster.agreement_quarters),
         "residual_histogram": _listed(facts.residuals.counts[k]),
     }
+
+
+def _ensemble_part(facts: Facts) -> dict[str, Any]:
+    part: dict[str, Any] = {}
+    if facts.members is not None:
+        part["n_members"] = facts.members.used
+        if facts.members.halves is not None:
+            part["halves_agreement"] = facts.members.halves
+    if facts.counts is not None:
+        part["counts"] = [
+            {"n_clusters": number, "score": score}
+            for number, score in facts.counts.considered
+        ]
+    return part
 
 
 def _graph_part(facts: Facts) -> dict[str, Any]:
