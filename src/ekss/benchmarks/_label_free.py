@@ -9,9 +9,6 @@ from numpy.typing import NDArray
 
 from ekss.benchmarks._recipes import Points
 
-# Exponents of residual, overlap and dissent in the score.
-_TERMS = ("residual", "overlap", "dissent")
-_EXPONENTS = (1.0, 2.0, 2.0)
 BEST = "best in the pool"
 
 
@@ -48,17 +45,18 @@ def other_choices(recorder: Recorder, target: NDArray[np.integer]) -> dict[str, 
     errors : dict of str to float
         Without each term of the score, with each term alone, and of the best cut.
     """
+    from ekss.graph.selection import EXPONENTS
     from ekss.metrics import clustering_error
 
     errors = [100 * clustering_error(target, labels) for labels, _ in recorder.cuts]
     if not errors:
         return {}
     logs = np.log(
-        [[getattr(score, term) for term in _TERMS] for _, score in recorder.cuts]
+        [[getattr(score, term) for term in EXPONENTS] for _, score in recorder.cuts]
     )
     found = {BEST: min(errors)}
-    for number, term in enumerate(_TERMS):
-        without = np.array(_EXPONENTS)
+    for number, term in enumerate(EXPONENTS):
+        without = np.array(list(EXPONENTS.values()))
         without[number] = 0
         found[f"without {term}"] = errors[int(np.argmin(logs @ without))]
         found[f"{term} alone"] = errors[int(np.argmin(logs[:, number]))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -26,54 +27,33 @@ FigureProfileName = Annotated[
 ]
 
 
+_SHOWN = {
+    "figure1": "Co-association matrices and errors with 1, 5 and 50 members.",
+    "figure2": "Similarity against angle: full data, Gaussian projection and UMAP.",
+    "figure3": (
+        "Heat maps of errors: EKSS, EKSS-0, TSC, SSC over N_k and d, N_k and angle."
+    ),
+    "figure4": "Errors against the angle between subspaces, with noise.",
+}
+
+
 def add_figures(bench: typer.Typer) -> None:
     """Register the commands."""
-    for command in (figure1, figure2, figure3, figure4):
-        bench.command()(command)
+    for name, shown in _SHOWN.items():
+        bench.command(name, help=shown)(_command(name))
 
 
-def figure1(
-    profile: FigureProfileName = "quick",
-    jobs: Jobs = -1,
-    output: Output = DEFAULT_OUTPUT,
-    fresh: Fresh = False,
-    dry_run: DryRun = False,
-) -> None:
-    """Co-association matrices and errors with 1, 5 and 50 members."""
-    _make("figure1", profile, jobs, output, fresh, dry_run)
+def _command(name: str) -> Callable[..., None]:
+    def command(
+        profile: FigureProfileName = "quick",
+        jobs: Jobs = -1,
+        output: Output = DEFAULT_OUTPUT,
+        fresh: Fresh = False,
+        dry_run: DryRun = False,
+    ) -> None:
+        _make(name, profile, jobs, output, fresh, dry_run)
 
-
-def figure2(
-    profile: FigureProfileName = "quick",
-    jobs: Jobs = -1,
-    output: Output = DEFAULT_OUTPUT,
-    fresh: Fresh = False,
-    dry_run: DryRun = False,
-) -> None:
-    """Similarity against angle: full data, Gaussian projection and UMAP."""
-    _make("figure2", profile, jobs, output, fresh, dry_run)
-
-
-def figure3(
-    profile: FigureProfileName = "quick",
-    jobs: Jobs = -1,
-    output: Output = DEFAULT_OUTPUT,
-    fresh: Fresh = False,
-    dry_run: DryRun = False,
-) -> None:
-    """Heat maps of errors: EKSS, EKSS-0, TSC, SSC over N_k and d, N_k and angle."""
-    _make("figure3", profile, jobs, output, fresh, dry_run)
-
-
-def figure4(
-    profile: FigureProfileName = "quick",
-    jobs: Jobs = -1,
-    output: Output = DEFAULT_OUTPUT,
-    fresh: Fresh = False,
-    dry_run: DryRun = False,
-) -> None:
-    """Errors against the angle between subspaces, with noise."""
-    _make("figure4", profile, jobs, output, fresh, dry_run)
+    return command
 
 
 def _make(

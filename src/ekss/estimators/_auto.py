@@ -61,6 +61,11 @@ class Geometry:
     low: int
     high: int
 
+    @property
+    def span(self) -> int:
+        """Number of directions that the subspace of a cluster typically spans."""
+        return ceil((self.low + self.high) / 2) + self.affine
+
 
 def has_flat_neighbourhoods(
     X: NDArray[np.floating], n_clusters: int, rng: np.random.Generator

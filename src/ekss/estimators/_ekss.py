@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil
 from typing import Self
 
 import numpy as np
@@ -335,8 +334,7 @@ class EKSS(SubspaceClusterer):
         )
         kept = Coordinates(points, None)
         if self.subspace_dim == "auto":
-            span = ceil((geometry.low + geometry.high) / 2) + geometry.affine
-            kept = leading_coordinates(points, n_clusters, span)
+            kept = leading_coordinates(points, n_clusters, geometry.span)
         wanted = Wanted(
             self.subspace_dim, self.n_candidates, self.max_iter, self.base, self.start
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from math import ceil
 from typing import Any, Self
 
 import numpy as np
@@ -231,8 +230,7 @@ class LabelFreeSearch(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
         geometry = resolve_geometry(
             self.subspace_dim, points, n_clusters, seed, affine=affine
         )
-        span = ceil((geometry.low + geometry.high) / 2) + affine
-        kept = leading_coordinates(points, n_clusters, span)
+        kept = leading_coordinates(points, n_clusters, geometry.span)
         evidence = replace(
             gather_evidence(kept, geometry, None),
             graph=mean_graph(model.affinity_ for model in models),

@@ -35,8 +35,8 @@ _FROM = 1.2
 # Silhouettes of votes above 0.97 are all excellent; the logarithm must not tell them
 # apart.
 _SMALLEST_DISSENT = 0.03
-# Exponents of residual, overlap and dissent in the product.
-_EXPONENTS = (1.0, 2.0, 2.0)
+# The terms of a score, and their exponents in the product.
+EXPONENTS = {"residual": 1.0, "overlap": 2.0, "dissent": 2.0}
 # A cluster of hardly more points than directions fits anything: its residual is raised
 # at most by this factor.
 _SMALLEST_FREEDOM = 0.05
@@ -111,8 +111,8 @@ class CutScore:
     @property
     def total(self) -> float:
         """Logarithm of residual * overlap^2 * dissent^2: lower is better."""
-        parts = np.log([self.residual, self.overlap, self.dissent])
-        return float(parts @ _EXPONENTS)
+        parts = np.log([getattr(self, term) for term in EXPONENTS])
+        return float(parts @ list(EXPONENTS.values()))
 
     @property
     def total_for_counts(self) -> float:
