@@ -202,7 +202,8 @@ def ablation_grid(plan: Plan, rows: Mapping[str, Row]) -> Grid:
 
 
 def _order() -> list[str]:
-    terms = ("residual", "overlap", "dissent")
+    from ekss.graph.selection import EXPONENTS as terms
+
     score = [
         *(f"without {term}" for term in terms),
         *(f"{term} alone" for term in terms),

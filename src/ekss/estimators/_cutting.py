@@ -128,7 +128,7 @@ class Cutting:
         neighbours = self.nearest(votes, max(counts))
         tasks = [(q, n_clusters) for q in counts]
         pools = self.pools(votes, neighbours, tasks)
-        found = _distinct(pools)
+        found = distinct_cuts([pool.cuts for pool in pools])
         if not found:
             return None
         totals = self.totals([cut.labels for _, cut in found], evidence)
@@ -164,7 +164,7 @@ class Cutting:
         total: Callable[[Any], float] = total_of,
     ) -> list[float]:
         """Score every partition."""
-        judge = partial(_judge, labels, evidence, self.score, total)
+        judge = partial(judge_cut, labels, evidence, self.score, total)
         return list(self._map(judge, len(labels), "choice"))
 
     def _map(self, function: Any, count: int, description: str) -> Iterator[Any]:
@@ -196,20 +196,21 @@ def _cut(
     )
 
 
-def _judge(
+def judge_cut(
     labels: Sequence[NDArray[np.int64]],
     evidence: Evidence,
     score: Score,
     total: Callable[[Any], float],
     number: int,
 ) -> float:
+    """Score one partition; a function of the module, so that processes can call."""
     return total(score(labels[number], evidence))
 
 
-def _distinct(pools: Sequence[CutPool]) -> list[tuple[int, Cut]]:
+def distinct_cuts(pools: Sequence[Sequence[Cut]]) -> list[tuple[int, Cut]]:
     """All different cuts, each with the number of the first graph that gave it."""
     seen: dict[bytes, tuple[int, Cut]] = {}
-    for number, pool in enumerate(pools):
-        for cut in pool.cuts:
+    for number, cuts in enumerate(pools):
+        for cut in cuts:
             seen.setdefault(cut.labels.tobytes(), (number, cut))
     return list(seen.values())

@@ -22,12 +22,12 @@ from ekss.estimators._checks import (
     is_auto,
 )
 from ekss.estimators._coordinates import leading_coordinates
-from ekss.estimators._cutting import gather_evidence
+from ekss.estimators._cutting import distinct_cuts, gather_evidence, judge_cut
 from ekss.estimators._parallel import map_numbers, one_blas_thread
 from ekss.estimators._search_score import mean_graph, score_by_weakest
 from ekss.estimators._search_settings import Grid, Setting, settings_to_try
 from ekss.graph.cuts import CUTTERS, Cut, Cutter, candidate_cuts
-from ekss.graph.selection import Evidence, Score, total_of
+from ekss.graph.selection import Score, total_of
 from ekss.graph.spectral import number_by_appearance
 
 
@@ -236,7 +236,9 @@ class LabelFreeSearch(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
             graph=mean_graph(model.affinity_ for model in models),
         )
         score = score_by_weakest if self.cut_score is None else self.cut_score
-        return self._map(partial(_total, found, evidence, score), len(found), "choice")
+        labels = [cut.labels for _, cut in found]
+        judge = partial(judge_cut, labels, evidence, score, total_of)
+        return self._map(judge, len(found), "choice")
 
     def _map(self, function: Any, count: int, description: str) -> list[Any]:
         return list(
@@ -337,18 +339,7 @@ def _distinct(pools: Sequence[Sequence[Cut]], n_clusters: int) -> list[tuple[int
 
     Where none has all clusters, the first setting's own cut is all there is.
     """
-    cuts = [(number, cut) for number, pool in enumerate(pools) for cut in pool]
-    seen: dict[bytes, tuple[int, Cut]] = {}
-    for number, cut in cuts:
-        if cut.labels.max() + 1 == n_clusters:
-            seen.setdefault(cut.labels.tobytes(), (number, cut))
-    return list(seen.values()) or cuts[:1]
-
-
-def _total(
-    found: Sequence[tuple[int, Cut]],
-    evidence: Evidence,
-    score: Score,
-    number: int,
-) -> float:
-    return total_of(score(found[number][1].labels, evidence))
+    whole = [
+        [cut for cut in pool if cut.labels.max() + 1 == n_clusters] for pool in pools
+    ]
+    return distinct_cuts(whole) or [(0, pools[0][0])]
