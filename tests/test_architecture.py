@@ -23,8 +23,9 @@ MAY_IMPORT = {
     "theory": {"core"},
     "datasets": {"core"},
     "preprocessing": {"core"},
-    "estimators": {"core", "graph"},
-    "io": {"core", "preprocessing", "estimators"},
+    "rows": {"core"},
+    "estimators": {"core", "graph", "rows"},
+    "io": {"core", "rows", "preprocessing", "estimators"},
     "report": {"core", "graph", "metrics", "estimators"},
     "benchmarks": {
         "core",
@@ -33,6 +34,7 @@ MAY_IMPORT = {
         "theory",
         "datasets",
         "preprocessing",
+        "rows",
         "estimators",
     },
     "cli": {
@@ -42,6 +44,7 @@ MAY_IMPORT = {
         "theory",
         "datasets",
         "preprocessing",
+        "rows",
         "estimators",
         "io",
         "report",
@@ -95,7 +98,8 @@ def test_files_and_functions_fit_in_the_head(path):
 
 def test_import_loads_no_more_than_scikit_learn_does():
     # scikit-learn itself loads pandas and rich where they are installed
-    heavy = "numba matplotlib rich typer jinja2 dask pooch pandas".split()
+    heavy = "numba matplotlib rich typer jinja2 pooch pandas h5py zarr".split()
+    heavy += "dask distributed pynndescent pyamg".split()
     code = (
         "import sys, joblib, sklearn.base, sklearn.cluster; before = set(sys.modules);"
         f"import ekss; print(sorted((set(sys.modules) - before) & set({heavy})))"

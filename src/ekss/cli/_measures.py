@@ -98,8 +98,8 @@ def residual_share(
 
 def common_dim(rows: NDArray[np.floating], clusters: int, seed: int) -> int:
     """Estimate one dimension for all subspaces."""
+    from ekss.core.parallel import one_blas_thread
     from ekss.estimators._auto import estimate_dim
-    from ekss.estimators._parallel import one_blas_thread
 
     rng = np.random.default_rng(seed)
     # Threads that wait for each other make many small decompositions slow.

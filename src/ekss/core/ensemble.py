@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ekss.core.ksubspaces import k_subspaces, squared_norms
+from ekss.core.bases import Flats
+from ekss.core.ksubspaces import assign, k_subspaces, squared_norms
 from ekss.core.starts import STARTS
 from ekss.core.updates import UPDATES, assigned_gains
 
@@ -34,6 +35,11 @@ class MemberOptions:
     least_points : int
         A member draws fewer candidates where its dimension times this number exceeds
         the points a candidate would have on average; 0 never does.
+    max_samples : int or None
+        Points that a member draws and is fitted to, before it is assigned to all;
+        None fits it to all.
+    keep_flats : bool
+        Whether members keep their subspaces, to assign further points to.
     """
 
     n_candidates: tuple[int, int]
@@ -43,6 +49,8 @@ class MemberOptions:
     affine: bool = False
     start: str = "random"
     least_points: int = 0
+    max_samples: int | None = None
+    keep_flats: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,11 +65,14 @@ class Member:
         w(b) = 1 - cost / ||X||^2 of the paper's Eq. (5), in [0, 1].
     n_iter : int
         Iterations of K-subspaces until it converged or reached the limit.
+    flats : Flats or None
+        The subspaces to which the labels assign, where they are kept.
     """
 
     labels: NDArray[Any]
     weight: float
     n_iter: int
+    flats: Flats | None = None
 
 
 def run_member(
@@ -75,7 +86,8 @@ def run_member(
 
     Draws candidate bases, assigns, iterates K-subspaces (the paper's Alg. 1,
     lines 4 to 10), then fits each cluster once more to measure the quality of the
-    clustering.
+    clustering. A member that is fitted to some of the points is assigned to all, and
+    measured by the subspaces it has.
 
     Parameters
     ----------
@@ -97,17 +109,44 @@ def run_member(
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(member,)))
     n_candidates = int(rng.integers(*options.n_candidates, endpoint=True))
     dim = int(rng.integers(*options.subspace_dim, endpoint=True))
+    drawn = _draw_rows(len(X), options.max_samples, rng)
+    fitted_to = X if drawn is None else X[drawn]
     if options.least_points:
-        affordable = len(X) // (options.least_points * dim)
+        affordable = len(fitted_to) // (options.least_points * dim)
         n_candidates = max(
             min(n_candidates, affordable), min(options.n_candidates[0], 2)
         )
-    start = STARTS[options.start](X, n_candidates, dim, options.affine, rng)
+    start = STARTS[options.start](fitted_to, n_candidates, dim, options.affine, rng)
     update = UPDATES[options.base]
-    run = k_subspaces(X, start, update, max_iter=options.max_iter, norms=norms)
-    refitted = update(X, run.labels, run.assignment.own, run.flats)
+    run = k_subspaces(
+        fitted_to,
+        start,
+        update,
+        max_iter=options.max_iter,
+        norms=norms if drawn is None else norms[drawn],
+    )
+    if drawn is None:
+        labels = run.labels
+        refitted = update(X, labels, run.assignment.own, run.flats)
+        gains = assigned_gains(X, labels, refitted)
+    else:
+        everywhere = assign(X, run.flats)
+        labels = everywhere.labels
+        gains = float(everywhere.gains.sum(dtype=np.float64))
     total = float(norms.sum(dtype=np.float64))
-    gains = assigned_gains(X, run.labels, refitted)
     weight = min(max(gains / total, 0.0), 1.0) if total > 0 else 1.0
-    dtype = np.min_scalar_type(n_candidates - 1)
-    return Member(run.labels.astype(dtype), weight, len(run.costs) - 1)
+    return Member(
+        labels.astype(np.min_scalar_type(n_candidates - 1)),
+        weight,
+        len(run.costs) - 1,
+        run.flats if options.keep_flats else None,
+    )
+
+
+def _draw_rows(
+    n_samples: int, max_samples: int | None, rng: np.random.Generator
+) -> NDArray[np.int64] | None:
+    """Draw the rows that a member is fitted to; None is all of them."""
+    if max_samples is None or max_samples >= n_samples:
+        return None
+    return np.sort(rng.choice(n_samples, max_samples, replace=False))

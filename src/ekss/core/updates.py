@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,69 @@ def update_pca(
     n_subspaces, _, dim = flats.bases.shape
     affine = flats.offsets is not None
     fitted = fit_flats(X, labels, n_subspaces, dim, affine=affine, spare=flats.bases)
-    return Flats(fitted.bases, _keep_empty(fitted.offsets, flats.offsets, labels))
+    sizes = np.bincount(labels, minlength=n_subspaces)
+    return Flats(fitted.bases, _keep_empty(fitted.offsets, flats.offsets, sizes))
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Sums over the points of each cluster: all that a power step needs to know.
+
+    Moments of blocks of rows add up to those of all rows.
+
+    Attributes
+    ----------
+    products : ndarray of shape (n_subspaces, dim, n_features)
+        Sum of coordinate times point, for each direction of the cluster's subspace.
+    sums : ndarray of shape (n_subspaces, n_features)
+        Sum of the points; zero for linear subspaces, which do not need it.
+    sizes : ndarray of shape (n_subspaces,)
+        Number of points.
+    """
+
+    products: NDArray[np.floating]
+    sums: NDArray[np.floating]
+    sizes: NDArray[np.int64]
+
+    def __add__(self, other: Moments) -> Moments:
+        """Return the moments of both sets of points, in float64."""
+        return Moments(
+            np.add(self.products, other.products, dtype=np.float64),
+            np.add(self.sums, other.sums, dtype=np.float64),
+            self.sizes + other.sizes,
+        )
+
+
+def power_moments(
+    X: NDArray[np.floating],
+    labels: NDArray[np.integer],
+    own: NDArray[np.floating],
+    flats: Flats,
+) -> Moments:
+    """Sum up points and their coordinates ``own`` in the subspaces assigned to them."""
+    n_subspaces, n_features, dim = flats.bases.shape
+    products = np.zeros((n_subspaces, dim, n_features), X.dtype)
+    sums = np.zeros((n_subspaces, n_features), X.dtype)
+    for k, rows, points in cluster_blocks(X, labels, n_subspaces):
+        products[k] += own[rows].T @ points
+        if flats.offsets is not None:
+            sums[k] += points.sum(axis=0)
+    return Moments(products, sums, np.bincount(labels, minlength=n_subspaces))
+
+
+def power_step(moments: Moments, flats: Flats) -> Flats:
+    """Move each subspace by one step of orthogonal iteration."""
+    products = moments.products.transpose(0, 2, 1)
+    if flats.offsets is None:
+        return Flats(_orthonormal(products, flats.bases))
+    sums, dtype = moments.sums, moments.sums.dtype
+    means = sums / np.maximum(moments.sizes, 1)[:, None].astype(dtype)
+    along = np.einsum("kd,kdj->kj", sums, flats.bases)
+    products = products - means[:, :, None] * along[:, None, :]
+    bases = _orthonormal(products, flats.bases)
+    inside = np.einsum("kdj,kd->kj", bases, means)
+    offsets = means - np.einsum("kdj,kj->kd", bases, inside)
+    return Flats(bases, _keep_empty(offsets, flats.offsets, moments.sizes))
 
 
 def update_power(
@@ -43,24 +106,7 @@ def update_power(
     and never lowers the energy that a subspace captures, so the cost of K-subspaces
     still never rises. An empty cluster keeps its subspace.
     """
-    n_subspaces, n_features, dim = flats.bases.shape
-    sizes = np.bincount(labels, minlength=n_subspaces)
-    by_direction = np.zeros((n_subspaces, dim, n_features), X.dtype)
-    sums = np.zeros((n_subspaces, n_features), X.dtype)
-    for k, rows, points in cluster_blocks(X, labels, n_subspaces):
-        by_direction[k] += own[rows].T @ points
-        if flats.offsets is not None:
-            sums[k] += points.sum(axis=0)
-    moments = by_direction.transpose(0, 2, 1)
-    if flats.offsets is None:
-        return Flats(_orthonormal(moments, flats.bases))
-    means = sums / np.maximum(sizes, 1)[:, None].astype(X.dtype)
-    along = np.einsum("kd,kdj->kj", sums, flats.bases)
-    moments = moments - means[:, :, None] * along[:, None, :]
-    bases = _orthonormal(moments, flats.bases)
-    inside = np.einsum("kdj,kd->kj", bases, means)
-    offsets = means - np.einsum("kdj,kj->kd", bases, inside)
-    return Flats(bases, _keep_empty(offsets, flats.offsets, labels))
+    return power_step(power_moments(X, labels, own, flats), flats)
 
 
 UPDATES: dict[str, Update] = {
@@ -104,12 +150,11 @@ def cluster_blocks(
 def _keep_empty(
     offsets: NDArray[np.floating] | None,
     previous: NDArray[np.floating] | None,
-    labels: NDArray[np.integer],
+    sizes: NDArray[np.integer],
 ) -> NDArray[np.floating] | None:
     """Return the offsets, with the previous ones where a cluster has no point."""
     if offsets is None or previous is None:
         return None
-    sizes = np.bincount(labels, minlength=len(offsets))
     return np.where(sizes[:, None] > 0, offsets, previous)
 
 

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from ekss.core.ensemble import MemberOptions
+from ekss.core.parallel import progress
 from ekss.estimators._auto import Geometry
 from ekss.estimators._coordinates import Coordinates
 from ekss.estimators._cutting import Cutting, gather_evidence
 from ekss.estimators._members import Ensemble, run_members
-from ekss.estimators._parallel import progress
 
 # Points that both halves cluster: enough to see a difference of a percent or two.
 _FEWEST_POINTS = 1000
@@ -78,8 +78,7 @@ def halves_agreement(
     size = min(n_samples, max(_FEWEST_POINTS, _POINTS_PER_CLUSTER * n_clusters))
     rng = np.random.default_rng(cutting.seed)
     rows = np.sort(rng.choice(n_samples, size, replace=False))
-    outside = None if kept.outside is None else kept.outside[rows]
-    sample = Coordinates(np.ascontiguousarray(kept.points[rows]), outside)
+    sample = kept.take(rows)
     found = []
     for first in (0, 1):
         half = ensemble.take(rows, slice(first, None, 2))

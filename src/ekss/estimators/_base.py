@@ -24,12 +24,39 @@ LARGEST_SEED = np.iinfo(np.int32).max
 
 
 @dataclass(frozen=True)
+class Scaling:
+    """How points are made ready: (row or unit row - centre) / scale.
+
+    Attributes
+    ----------
+    unit : bool
+        Whether rows are scaled to unit length first.
+    centre : ndarray of shape (n_features,) or None
+        Subtracted for affine subspaces, in float64; None for linear ones.
+    scale : float
+        A power of two.
+    """
+
+    unit: bool
+    centre: NDArray[np.float64] | None
+    scale: float
+
+    def __call__(self, points: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Make points ready."""
+        if self.centre is not None:
+            points = points.astype(np.float64, copy=False)
+        points = unit_rows(points) if self.unit else points
+        if self.centre is not None:
+            points = points - self.centre
+        return np.ascontiguousarray(points / self.scale)
+
+
+@dataclass(frozen=True)
 class Prepared:
-    """Points ready for clustering: (scaled rows - centre) / scale."""
+    """Points ready for clustering, and how they were made so."""
 
     points: NDArray[np.floating]
-    centre: NDArray[np.floating]
-    scale: float
+    scaling: Scaling
 
 
 class SubspaceClusterer(
@@ -107,25 +134,27 @@ class SubspaceClusterer(
             offsets = offsets.astype(points.dtype, copy=False)
         return squared_residuals(points, Flats(bases, offsets))
 
-    def _prepare(self, X: ArrayLike) -> Prepared:
-        """Validate, scale and, for affine subspaces, centre the points of ``fit``.
+    def _prepare(self, points: NDArray[np.floating]) -> Prepared:
+        """Scale and, for affine subspaces, centre the validated points of ``fit``.
 
         Affine clustering does not depend on the origin; it works in float64, because
         clusters far from each other would cancel the digits of float32.
         """
         if not isinstance(self.normalize, (bool, np.bool_)):
             is_auto("normalize", str(self.normalize), "True or False")
-        points = validated(self, X, reset=True)
         self.n_clusters_ = self._resolve_n_clusters(points)
         self.affine_ = affine = self._resolve_affine(points)
-        points = self._scaled(
-            points.astype(np.float64, copy=False) if affine else points
-        )
-        centre = points.mean(axis=0) if affine else np.zeros(1, points.dtype)
-        points = points - centre if affine else points
+        centre = None
+        if affine:
+            points = points.astype(np.float64, copy=False)
+        scaled = self._scaled(points)
+        if affine:
+            centre = scaled.mean(axis=0)
+            scaled = scaled - centre
         # Squares of very large or small entries would over- or underflow.
-        scale = power_of_two(float(np.abs(points).max()))
-        return Prepared(np.ascontiguousarray(points / scale), centre, scale)
+        scale = power_of_two(float(np.abs(scaled).max()))
+        ready = np.ascontiguousarray(scaled / scale)
+        return Prepared(ready, Scaling(self._has_unit_rows, centre, scale))
 
     def _resolve_n_clusters(self, points: NDArray[np.floating]) -> int:
         """Return the number of clusters."""
@@ -137,18 +166,23 @@ class SubspaceClusterer(
         """Return whether subspaces may miss the origin."""
         return check_bool("affine", self.affine)
 
+    @property
+    def _has_unit_rows(self) -> bool:
+        if isinstance(self.normalize, str):
+            return not self.affine_
+        return bool(self.normalize)
+
     def _scaled(self, points: NDArray[np.floating]) -> NDArray[np.floating]:
-        wanted = not self.affine_ if self.normalize == "auto" else self.normalize
-        return unit_rows(points) if wanted else points
+        return unit_rows(points) if self._has_unit_rows else points
 
     def _store_model(
-        self, flats: Flats, labels: NDArray[np.integer], prepared: Prepared
+        self, flats: Flats, labels: NDArray[np.integer], scaling: Scaling
     ) -> Self:
         """Keep labels and subspaces, in the coordinates of the caller's points."""
         self.bases_ = flats.bases
         self.offsets_ = None
-        if flats.offsets is not None:
-            self.offsets_ = flats.offsets * prepared.scale + prepared.centre
+        if flats.offsets is not None and scaling.centre is not None:
+            self.offsets_ = flats.offsets * scaling.scale + scaling.centre
         self.labels_ = labels.astype(np.int64)
         self.n_clusters_ = len(flats.bases)
         self.subspace_dim_ = flats.bases.shape[2]

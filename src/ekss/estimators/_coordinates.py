@@ -26,10 +26,19 @@ class Coordinates:
     points : ndarray of shape (n_samples, n_kept)
     outside : ndarray of shape (n_samples,) or None
         Squared length of each point outside the coordinates; None where all are kept.
+    directions : ndarray of shape (n_features, n_kept) or None
+        Orthonormal directions of the coordinates; None where they are the features.
     """
 
     points: NDArray[np.floating]
     outside: NDArray[np.floating] | None
+    directions: NDArray[np.floating] | None = None
+
+    def take(self, rows: NDArray[np.integer]) -> Coordinates:
+        """Return some of the points."""
+        outside = None if self.outside is None else self.outside[rows]
+        points = np.ascontiguousarray(self.points[rows])
+        return Coordinates(points, outside, self.directions)
 
 
 def leading_coordinates(
@@ -56,4 +65,4 @@ def leading_coordinates(
     directions = spectrum.directions[:kept].T.astype(points.dtype)
     inside = np.ascontiguousarray(points @ directions)
     outside = np.maximum(squared_norms(points) - squared_norms(inside), 0)
-    return Coordinates(inside, outside)
+    return Coordinates(inside, outside, directions)

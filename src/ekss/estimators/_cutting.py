@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from ekss.core.parallel import map_numbers, progress
 from ekss.estimators._auto import Geometry, paper_top_q
 from ekss.estimators._coordinates import Coordinates
 from ekss.estimators._members import Ensemble
-from ekss.estimators._parallel import map_numbers, progress
 from ekss.graph.coassociation import (
     SCAN_CHUNKS,
     Votes,

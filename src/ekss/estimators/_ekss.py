@@ -3,65 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
-from sklearn.utils import check_random_state
+from numpy.typing import NDArray
 
 from ekss.core.bases import fit_clusters
-from ekss.estimators._agreement import grow_ensemble
-from ekss.estimators._auto import (
-    Geometry,
-    default_top_q,
-    has_flat_neighbourhoods,
-    resolve_geometry,
-)
-from ekss.estimators._base import (
-    LARGEST_SEED,
-    Prepared,
-    SubspaceClusterer,
-    power_of_two,
-)
-from ekss.estimators._checks import (
-    check_bool,
-    check_choice,
-    check_int,
-    check_workers,
-    is_auto,
-)
-from ekss.estimators._coordinates import Coordinates, leading_coordinates
-from ekss.estimators._counting import FIRST_GUESS, Count, count_clusters, is_near
-from ekss.estimators._cutting import Candidate, ChosenCut, Cutting, gather_evidence
-from ekss.estimators._members import Ensemble, Wanted, member_options
-from ekss.estimators._parallel import one_blas_thread, progress
-from ekss.graph.cuts import CUTTERS, Cutter
-from ekss.graph.selection import Score, score_cut
-
-# With n_base="auto" an ensemble grows from step to step until its halves agree.
-_STEPS = (100, 200, 400)
-# The number of clusters is sought with so many members on so many points.
-_SCOUTS = 100
-_SCOUTED_POINTS = 4000
-_ROUNDS = 5
-_OR_AUTO = ' or "auto"'
+from ekss.core.parallel import one_blas_thread
+from ekss.estimators._base import validated
+from ekss.estimators._cutting import Candidate
+from ekss.estimators._extension import extend, learn_extension
+from ekss.estimators._sampling import draw_sample, enough_rows, resolve_graph
+from ekss.estimators._voting import VotingClusterer
+from ekss.graph.cuts import Cutter
+from ekss.graph.selection import Score
+from ekss.rows import MemoryRows, Rows, as_rows
 
 
-@dataclass(frozen=True)
-class _Ballot:
-    """Members that have voted, and the data as they saw them."""
-
-    prepared: Prepared
-    kept: Coordinates
-    geometry: Geometry
-    ensemble: Ensemble
-    cutting: Cutting
-    top_q: int | None
-
-
-class EKSS(SubspaceClusterer):
+class EKSS(VotingClusterer):
     r"""Ensemble K-subspaces: cluster points by the subspaces they lie near.
 
     Many short, random runs of K-subspaces ("members") vote on which points belong
@@ -130,6 +89,16 @@ class EKSS(SubspaceClusterer):
     warm_start : bool, default=False
         Keep the members of the last fit if data, seed and settings of members are the
         same, so that a larger ``n_base`` costs only the new ones.
+    graph : {"auto", "exact", "approximate", "sample"}, default="auto"
+        Which votes the graph keeps. "exact": the strongest of all pairs; "approximate":
+        those of likely pairs, found through shared base clusters; "sample": those of
+        a sample of 10000 rows, or 100 a cluster, to which members are fitted too, after
+        which each other row gets its cluster by its base clusters in one pass over X.
+        "auto" is "exact" up to 20000 rows, then "sample"; but for one cut as in the
+        paper, of rows in memory, "exact" up to 50000, then "approximate".
+    max_samples : int, "auto" or None, default="auto"
+        Rows that each member draws and is fitted to, before it assigns all of them;
+        None is all. "auto" is 10000, or 100 a cluster.
     n_jobs : int, default=None
         Parallel workers, as in joblib. Labels do not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -165,6 +134,11 @@ class EKSS(SubspaceClusterer):
     agreement_ : float or None
         With ``n_base="auto"``: share of points to which two halves of the members give
         the same cluster, where it was measured last.
+    sample_ : ndarray or None
+        Numbers of the rows whose votes were cut, ascending; None if all were. With a
+        sample, ``affinity_``, ``base_labels_`` and ``embedding_`` have its rows only.
+    graph_ : str
+        How the graph was made: "exact", "approximate" or "sample".
     affine_ : bool
         Whether subspaces may miss the origin.
     n_iter_ : int
@@ -177,8 +151,10 @@ class EKSS(SubspaceClusterer):
     Notes
     -----
     A member costs O(max_iter n_samples n_features n_candidates subspace_dim) time;
-    counting votes O(n_samples^2 n_base) byte comparisons; memory is
-    O(n_samples (n_features + n_base + top_q)); top_q is below 50 beyond 1000 points.
+    counting all votes O(n_samples^2 n_base) byte comparisons, and memory is
+    O(n_samples (n_features + n_base + top_q)), top_q below 50 beyond 1000 points. With
+    a sample, time is linear in n_samples and memory that of the sample, of the labels,
+    and of a few blocks of rows.
 
     References
     ----------
@@ -216,6 +192,8 @@ class EKSS(SubspaceClusterer):
         cutters: Sequence[Cutter] | None = None,
         cut_score: Score | None = None,
         warm_start: bool = False,
+        graph: str = "auto",
+        max_samples: int | str | None = "auto",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -236,17 +214,20 @@ class EKSS(SubspaceClusterer):
         self.cutters = cutters
         self.cut_score = cut_score
         self.warm_start = warm_start
+        self.graph = graph
+        self.max_samples = max_samples
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: ArrayLike, y: object = None) -> Self:
+    def fit(self, X: Any, y: object = None) -> Self:
         """Cluster the points.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Points, one a row.
+            Points, one a row. A memory map, an h5py dataset, a zarr or a Dask array
+            is read block by block.
         y : ignored
             Present for the scikit-learn interface; labels have no influence.
 
@@ -256,143 +237,56 @@ class EKSS(SubspaceClusterer):
         """
         with one_blas_thread():
             seed = self._resolve_seed()
-            ballot = self._vote(X, seed)
+            rows, points = self._read(X, seed)
+            ballot = self._vote(points, seed, keep_flats=self.sample_ is not None)
             cut = self._cut(ballot)
-            geometry, points = ballot.geometry, ballot.prepared.points
+            labels, prepared = cut.labels, ballot.prepared
+            geometry = ballot.geometry
             flats = fit_clusters(
-                points,
-                cut.labels,
+                prepared.points,
+                labels,
                 self.n_clusters_,
                 (geometry.low + geometry.high) // 2,
                 affine=self.affine_,
                 seed=seed,
             )
+            if self.sample_ is not None:
+                labels, flats = extend(
+                    learn_extension(
+                        prepared.scaling, ballot.kept, ballot.ensemble, labels, flats
+                    ),
+                    rows,
+                    self.sample_,
+                    labels,
+                    n_jobs=self.n_jobs,
+                    show=self.verbose > 0,
+                )
         self.top_q_ = cut.top_q
         self.affinity_ = cut.affinity
         self.embedding_ = cut.embedding
         self.eigenvalues_ = cut.eigenvalues
         self.candidates_: tuple[Candidate, ...] = cut.candidates
-        return self._store_model(flats, cut.labels, ballot.prepared)
+        return self._store_model(flats, labels, prepared.scaling)
 
-    def _resolve_seed(self) -> int:
-        """Draw a seed; a warm start without a random state keeps the last one."""
-        if check_bool("warm_start", self.warm_start) and self.random_state is None:
-            kept = getattr(self, "_ensemble", None)
-            if kept is not None:
-                return kept.origin[1]
-        return int(check_random_state(self.random_state).randint(LARGEST_SEED))
-
-    def _resolve_n_clusters(self, points: NDArray[np.floating]) -> int:
-        self.counts_: tuple[Count, ...] = ()
-        if not is_auto("n_clusters", self.n_clusters, "an integer"):
-            return super()._resolve_n_clusters(points)
-        seed = self._resolve_seed()
-        rng = np.random.default_rng(seed)
-        if len(points) > _SCOUTED_POINTS:
-            rows = rng.choice(len(points), _SCOUTED_POINTS, replace=False)
-            points = points[np.sort(rows)]
-        scout = clone(self).set_params(random_state=seed, warm_start=False, verbose=0)
-        if not isinstance(self.n_base, str):
-            scout.set_params(n_base=min(self.n_base, _SCOUTS))
-        guess = min(FIRST_GUESS, len(points))
-        with progress("clusters", None, show=self.verbose > 0):
-            for _ in range(_ROUNDS):
-                scout.set_params(n_clusters=guess)
-                self.counts_ = scout._count(points, seed)
-                if not self.counts_ or is_near(self.counts_[0].n_clusters, guess):
-                    break
-                guess = self.counts_[0].n_clusters
-        return self.counts_[0].n_clusters if self.counts_ else 1
-
-    def _count(self, points: NDArray[np.floating], seed: int) -> tuple[Count, ...]:
-        """Score numbers of clusters near the present one."""
-        ballot = self._vote(points, seed, scouting=True)
-        cutting, ensemble = ballot.cutting, ballot.ensemble
-        evidence = gather_evidence(ballot.kept, ballot.geometry, ensemble.labels)
-        return count_clusters(
-            cutting.votes(ensemble), evidence, self.n_clusters_, cutting
+    def _read(self, X: Any, seed: int) -> tuple[Rows, NDArray[np.floating]]:
+        """Return all rows, and those that are voted on."""
+        rows = as_rows(X)
+        if rows is None or rows.in_memory:
+            rows = MemoryRows(validated(self, X, reset=True))
+        n_samples = rows.shape[0]
+        self.graph_ = resolve_graph(
+            self.graph,
+            n_samples,
+            in_memory=rows.in_memory,
+            one_cut=self._makes_one_cut(),
         )
-
-    def _resolve_affine(self, points: NDArray[np.floating]) -> bool:
-        if not is_auto("affine", self.affine, "True or False"):
-            return check_bool("affine", self.affine)
-        if self.subspace_dim != "auto":
-            return False
-        rows = points / power_of_two(float(np.abs(points).max()))
-        rng = np.random.default_rng(0)
-        return has_flat_neighbourhoods(rows, self.n_clusters_, rng)
-
-    def _vote(self, X: ArrayLike, seed: int, *, scouting: bool = False) -> _Ballot:
-        """Prepare the data and run the members."""
-        check_workers(self.n_jobs, self.verbose)
-        cutting = self._cutting(seed)
-        prepared = self._prepare(X)
-        points, n_clusters = prepared.points, self.n_clusters_
-        top_q = self._resolve_top_q(len(points))
-        geometry = resolve_geometry(
-            self.subspace_dim, points, n_clusters, seed, affine=self.affine_
-        )
-        kept = Coordinates(points, None)
-        if self.subspace_dim == "auto":
-            kept = leading_coordinates(points, n_clusters, geometry.span)
-        wanted = Wanted(
-            self.subspace_dim, self.n_candidates, self.max_iter, self.base, self.start
-        )
-        ensemble, self.agreement_ = grow_ensemble(
-            kept,
-            geometry,
-            member_options(wanted, len(points), n_clusters, geometry),
-            n_clusters,
-            self._steps(scouting=scouting),
-            cutting,
-            known=getattr(self, "_ensemble", None) if self.warm_start else None,
-        )
-        self.base_labels_ = ensemble.labels
-        self.base_weights_ = ensemble.weights
-        self.n_base_ = ensemble.labels.shape[1]
-        self.n_iter_ = ensemble.n_iter
-        self._ensemble = ensemble
-        return _Ballot(prepared, kept, geometry, ensemble, cutting, top_q)
-
-    def _cutting(self, seed: int) -> Cutting:
-        weighting = check_choice("weighting", self.weighting, ("cost", "uniform"))
-        return Cutting(
-            CUTTERS if self.cutters is None else self.cutters,
-            score_cut if self.cut_score is None else self.cut_score,
-            check_bool("divide_by_size", self.divide_by_size),
-            weighting == "cost",
-            seed,
-            self.n_jobs,
-            self.verbose > 0,
-        )
-
-    def _steps(self, *, scouting: bool) -> tuple[int, ...]:
-        """Return the numbers of members at which an ensemble may stop growing."""
-        if not is_auto("n_base", self.n_base, "an integer"):
-            return (check_int("n_base", self.n_base, 1, also=_OR_AUTO),)
-        return (_SCOUTS,) if scouting else _STEPS
-
-    def _cut(self, ballot: _Ballot) -> ChosenCut:
-        """Cut the votes: in the paper's way, or in many ways of which one is kept."""
-        cutting, ensemble, q = ballot.cutting, ballot.ensemble, ballot.top_q
-        n_clusters = self.n_clusters_
-        votes = cutting.votes(ensemble)
-        if q is None:
-            evidence = gather_evidence(ballot.kept, ballot.geometry, ensemble.labels)
-            chosen = cutting.best(votes, evidence, n_clusters)
-            if chosen is not None:
-                return chosen
-            q = default_top_q(votes.n_samples, n_clusters)
-        return cutting.once(votes, n_clusters, q, self.n_eigenvectors)
-
-    def _resolve_top_q(self, n_samples: int) -> int | None:
-        """Return the one q of the paper's cut, or None where cuts are to be chosen."""
-        n_clusters = self.n_clusters_
-        if self.n_eigenvectors is not None:
-            check_int("n_eigenvectors", self.n_eigenvectors, n_clusters)
-        if not is_auto("top_q", self.top_q, "an integer"):
-            most, name = n_samples - 1, "n_samples-1"
-            return check_int("top_q", self.top_q, 1, most, limit=name, also=_OR_AUTO)
-        if self.n_eigenvectors is not None or n_clusters in (1, n_samples):
-            return default_top_q(n_samples, n_clusters)
-        return None
+        self.sample_ = None
+        if self.graph_ == "sample":
+            self.sample_ = draw_sample(n_samples, enough_rows(self.n_clusters), seed)
+        if self.sample_ is None and isinstance(rows, MemoryRows) and rows.in_memory:
+            return rows, rows.array
+        taken = np.arange(n_samples) if self.sample_ is None else self.sample_
+        points = rows.take(taken)
+        if not rows.in_memory:
+            points = validated(self, points, reset=True)
+        return rows, points

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
 from typing import Any
@@ -11,13 +11,15 @@ import numpy as np
 from joblib import hash as fingerprint
 from numpy.typing import NDArray
 
+from ekss.core.bases import Flats
 from ekss.core.ensemble import Member, MemberOptions, run_member
 from ekss.core.ksubspaces import squared_norms
+from ekss.core.parallel import map_numbers
 from ekss.core.starts import STARTS
 from ekss.core.updates import UPDATES
 from ekss.estimators._auto import Geometry
 from ekss.estimators._checks import check_choice, check_int, check_int_range, is_auto
-from ekss.estimators._parallel import map_numbers
+from ekss.estimators._sampling import resolve_max_samples
 
 # Members that split classes into pieces vote more purely than members that do not.
 _PIECES = (4, 8)
@@ -34,6 +36,8 @@ class Wanted:
     max_iter: Any
     base: Any
     start: Any
+    max_samples: Any = None
+    keep_flats: bool = False
 
 
 def member_options(
@@ -66,6 +70,8 @@ def member_options(
         affine=geometry.affine,
         start=start,
         least_points=_LEAST_POINTS if in_pieces else 0,
+        max_samples=resolve_max_samples(wanted.max_samples, n_samples, n_clusters),
+        keep_flats=wanted.keep_flats,
     )
 
 
@@ -82,17 +88,25 @@ class Ensemble:
         Largest number of iterations of a member.
     origin : tuple
         Data, seed and options; members of the same origin can be added.
+    flats : tuple of Flats
+        Subspaces of every member, where members keep them; otherwise empty.
     """
 
     labels: NDArray[Any]
     weights: NDArray[np.float64]
     n_iter: int
     origin: tuple[str, int, MemberOptions]
+    flats: tuple[Flats, ...] = ()
 
     def take(self, rows: Any, members: slice) -> Ensemble:
         """Return some members' labels of some points."""
         labels = np.ascontiguousarray(self.labels[rows][:, members])
-        return Ensemble(labels, self.weights[members], self.n_iter, self.origin)
+        return replace(
+            self,
+            labels=labels,
+            weights=self.weights[members],
+            flats=self.flats[members],
+        )
 
 
 def run_members(
@@ -123,11 +137,13 @@ def run_members(
     columns = [member.labels for member in found]
     weights = np.array([member.weight for member in found])
     n_iter = max(member.n_iter for member in found)
+    flats = tuple(member.flats for member in found if member.flats is not None)
     if known is not None:
         columns = [*known.labels.T, *columns]
+        flats = (*known.flats, *flats)
         weights = np.concatenate([known.weights, weights])
         n_iter = max(known.n_iter, n_iter)
-    return Ensemble(np.stack(columns).T, weights, n_iter, origin)
+    return Ensemble(np.stack(columns).T, weights, n_iter, origin, flats)
 
 
 def _run_later(

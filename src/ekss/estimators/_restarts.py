@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from ekss.core.bases import Flats
+from ekss.core.parallel import map_numbers, one_blas_thread
 from ekss.estimators._auto import estimate_dim
-from ekss.estimators._base import LARGEST_SEED, SubspaceClusterer
+from ekss.estimators._base import LARGEST_SEED, SubspaceClusterer, validated
 from ekss.estimators._checks import check_int, check_real, check_workers, is_auto
-from ekss.estimators._parallel import map_numbers, one_blas_thread
 
 
 class Run(Protocol):
@@ -66,7 +66,7 @@ class RestartedClusterer(SubspaceClusterer):
         -------
         self : object
         """
-        prepared = self._prepare(X)
+        prepared = self._prepare(validated(self, X, reset=True))
         points = prepared.points
         seed = int(check_random_state(self.random_state).randint(LARGEST_SEED))
         self._check_parameters()
@@ -80,11 +80,11 @@ class RestartedClusterer(SubspaceClusterer):
                 show=self.verbose > 0,
             )
             best = min(runs, key=lambda run: run.costs[-1])
-            self.cost_history_ = best.costs * prepared.scale**self._cost_degree
+            self.cost_history_ = best.costs * prepared.scaling.scale**self._cost_degree
             self.cost_ = float(self.cost_history_[-1])
             self.n_iter_ = len(best.costs) - 1
             # A refit by PCA would undo the robustness of some subspaces.
-            return self._store_model(best.flats, best.labels, prepared)
+            return self._store_model(best.flats, best.labels, prepared.scaling)
 
     @abstractmethod
     def _run(

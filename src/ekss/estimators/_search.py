@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, MetaEstimatorMixin, clone
 from sklearn.utils import check_random_state
 
+from ekss.core.parallel import map_numbers, one_blas_thread
 from ekss.estimators._affinity import bridge_by_angle
 from ekss.estimators._auto import resolve_geometry
 from ekss.estimators._base import LARGEST_SEED, power_of_two, unit_rows, validated
@@ -23,7 +24,6 @@ from ekss.estimators._checks import (
 )
 from ekss.estimators._coordinates import leading_coordinates
 from ekss.estimators._cutting import distinct_cuts, gather_evidence, judge_cut
-from ekss.estimators._parallel import map_numbers, one_blas_thread
 from ekss.estimators._search_score import mean_graph, score_by_weakest
 from ekss.estimators._search_settings import Grid, Setting, settings_to_try
 from ekss.graph.cuts import CUTTERS, Cut, Cutter, candidate_cuts

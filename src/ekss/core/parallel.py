@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Lock
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from joblib import Parallel, delayed, effective_n_jobs
-from threadpoolctl import threadpool_limits
+from threadpoolctl import OpenBLASController, threadpool_limits
 
 Result = TypeVar("Result")
 
@@ -22,18 +23,21 @@ def map_numbers(
     n_jobs: int | None,
     description: str,
     show: bool,
+    shared: bool = False,
 ) -> Iterator[Result]:
     """Yield function(0), function(1), ... in that order, computed in parallel.
 
     Threads are preferred because the work is done in BLAS and compiled code;
-    ``joblib.parallel_config`` chooses another backend. BLAS is limited to one thread
-    inside every worker, which keeps results independent of ``n_jobs``.
+    ``joblib.parallel_config`` chooses another backend, unless the work is ``shared``:
+    bound to this process, as open files are. BLAS is limited to one thread inside
+    every worker, which keeps results independent of ``n_jobs``.
     """
     batch = max(1, min(_LARGEST_BATCH, count // (4 * effective_n_jobs(n_jobs))))
     batches = [
         range(first, min(first + batch, count)) for first in range(0, count, batch)
     ]
-    parallel = _streaming_parallel(n_jobs)
+    parallel = _streaming_parallel(n_jobs, "sharedmem" if shared else None)
+    function = _on_workers(function, parallel)
     with progress(description, count, show=show) as advance:
         for results in parallel(
             delayed(_run_batch)(function, numbers) for numbers in batches
@@ -42,12 +46,52 @@ def map_numbers(
             yield from results
 
 
-def _streaming_parallel(n_jobs: int | None) -> Parallel:
+def _streaming_parallel(n_jobs: int | None, need: str | None) -> Parallel:
     """Return results as they come where the backend can, else all at the end."""
     try:
-        return Parallel(n_jobs, prefer="threads", return_as="generator")
+        return Parallel(n_jobs, prefer="threads", require=need, return_as="generator")
     except ValueError:
-        return Parallel(n_jobs, prefer="threads")
+        return Parallel(n_jobs, prefer="threads", require=need)
+
+
+def _on_workers(
+    function: Callable[[int], Result], parallel: Parallel
+) -> Callable[[int], Result]:
+    """Return what joblib's backend for Dask is to be given as the function.
+
+    The function holds the data, and that backend would send it with every batch.
+    """
+    client: Any = getattr(getattr(parallel, "_backend", None), "client", None)
+    if type(client).__module__ != "distributed.client":
+        return function
+    with large_graphs():
+        return client.submit(unpacked, packed(function), pure=False)
+
+
+def packed(function: Callable[..., Result]) -> bytes:
+    """Return any function as bytes, also one that was defined in a session.
+
+    A task that makes it a function again brings it to a worker once, wherever more
+    tasks need it; and unlike data that is scattered to workers, a task can be run
+    again if the worker with its result dies.
+    """
+    import cloudpickle
+
+    return cloudpickle.dumps(function)
+
+
+def unpacked(function: bytes) -> Callable[..., Any]:
+    """Return the function of these bytes."""
+    return pickle.loads(function)
+
+
+@contextmanager
+def large_graphs() -> Iterator[None]:
+    """Silence the warning of Dask about what is sent to it, beyond 10 MB."""
+    import dask
+
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TiB"}):
+        yield
 
 
 def _run_batch(
@@ -75,6 +119,7 @@ def one_blas_thread() -> Iterator[None]:
     """
     with _BlasLimit.lock:
         if _BlasLimit.holders == 0:
+            _take_control_of_blas()
             _BlasLimit.limits = threadpool_limits(1)
         _BlasLimit.holders += 1
     try:
@@ -83,8 +128,21 @@ def one_blas_thread() -> Iterator[None]:
         with _BlasLimit.lock:
             _BlasLimit.holders -= 1
             if _BlasLimit.holders == 0 and _BlasLimit.limits is not None:
+                _take_control_of_blas()
                 _BlasLimit.limits.restore_original_limits()
                 _BlasLimit.limits = None
+
+
+def _take_control_of_blas() -> None:
+    """Let this thread set the limit of OpenBLAS, whichever thread did so before.
+
+    Since version 3.8 threadpoolctl heeds only the first thread that set a limit, as
+    long as it lives; but the first to enter may not be the thread that was first to
+    enter last time, nor the last to leave.
+    """
+    release = getattr(OpenBLASController, "clear_controlling_thread", None)
+    if release is not None:
+        release(force=True)
 
 
 @contextmanager

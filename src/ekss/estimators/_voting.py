@@ -1,0 +1,222 @@
+"""How the parameters of EKSS become members, their votes, and a cut."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+from ekss.core.parallel import progress
+from ekss.estimators._agreement import grow_ensemble
+from ekss.estimators._auto import (
+    Geometry,
+    default_top_q,
+    has_flat_neighbourhoods,
+    resolve_geometry,
+)
+from ekss.estimators._base import (
+    LARGEST_SEED,
+    Prepared,
+    SubspaceClusterer,
+    power_of_two,
+)
+from ekss.estimators._checks import (
+    check_bool,
+    check_choice,
+    check_int,
+    check_workers,
+    is_auto,
+)
+from ekss.estimators._coordinates import Coordinates, leading_coordinates
+from ekss.estimators._counting import FIRST_GUESS, Count, count_clusters, is_near
+from ekss.estimators._cutting import ChosenCut, Cutting, gather_evidence
+from ekss.estimators._members import Ensemble, Wanted, member_options
+from ekss.graph.cuts import CUTTERS, Cutter
+from ekss.graph.selection import Score, score_cut
+
+# With n_base="auto" an ensemble grows from step to step until its halves agree.
+_STEPS = (100, 200, 400)
+# The number of clusters is sought with so many members on so many points.
+_SCOUTS = 100
+_SCOUTED_POINTS = 4000
+_ROUNDS = 5
+_OR_AUTO = ' or "auto"'
+
+
+@dataclass(frozen=True)
+class Ballot:
+    """Members that have voted, and the data as they saw them."""
+
+    prepared: Prepared
+    kept: Coordinates
+    geometry: Geometry
+    ensemble: Ensemble
+    cutting: Cutting
+    top_q: int | None
+
+
+class VotingClusterer(SubspaceClusterer):
+    """Members vote, and their votes are cut; the parameters are those of EKSS."""
+
+    subspace_dim: str | int | tuple[int, int]
+    n_candidates: str | int | tuple[int, int] | None
+    n_base: int | str
+    max_iter: int
+    top_q: str | int
+    weighting: str
+    divide_by_size: bool
+    base: str
+    start: str
+    n_eigenvectors: int | None
+    cutters: Sequence[Cutter] | None
+    cut_score: Score | None
+    warm_start: bool
+    max_samples: int | str | None
+    n_jobs: int | None
+    random_state: int | np.random.RandomState | None
+    verbose: int
+    _ensemble: Ensemble
+
+    def _resolve_seed(self) -> int:
+        """Draw a seed; a warm start without a random state keeps the last one."""
+        if check_bool("warm_start", self.warm_start) and self.random_state is None:
+            kept = getattr(self, "_ensemble", None)
+            if kept is not None:
+                return kept.origin[1]
+        return int(check_random_state(self.random_state).randint(LARGEST_SEED))
+
+    def _resolve_n_clusters(self, points: NDArray[np.floating]) -> int:
+        self.counts_: tuple[Count, ...] = ()
+        if not is_auto("n_clusters", self.n_clusters, "an integer"):
+            return super()._resolve_n_clusters(points)
+        seed = self._resolve_seed()
+        rng = np.random.default_rng(seed)
+        if len(points) > _SCOUTED_POINTS:
+            rows = rng.choice(len(points), _SCOUTED_POINTS, replace=False)
+            points = points[np.sort(rows)]
+        scout = clone(self).set_params(random_state=seed, warm_start=False, verbose=0)
+        if not isinstance(self.n_base, str):
+            scout.set_params(n_base=min(self.n_base, _SCOUTS))
+        guess = min(FIRST_GUESS, len(points))
+        with progress("clusters", None, show=self.verbose > 0):
+            for _ in range(_ROUNDS):
+                scout.set_params(n_clusters=guess)
+                self.counts_ = scout._count(points, seed)
+                if not self.counts_ or is_near(self.counts_[0].n_clusters, guess):
+                    break
+                guess = self.counts_[0].n_clusters
+        return self.counts_[0].n_clusters if self.counts_ else 1
+
+    def _count(self, points: NDArray[np.floating], seed: int) -> tuple[Count, ...]:
+        """Score numbers of clusters near the present one."""
+        ballot = self._vote(points, seed, scouting=True)
+        cutting, ensemble = ballot.cutting, ballot.ensemble
+        evidence = gather_evidence(ballot.kept, ballot.geometry, ensemble.labels)
+        return count_clusters(
+            cutting.votes(ensemble), evidence, self.n_clusters_, cutting
+        )
+
+    def _resolve_affine(self, points: NDArray[np.floating]) -> bool:
+        if not is_auto("affine", self.affine, "True or False"):
+            return check_bool("affine", self.affine)
+        if self.subspace_dim != "auto":
+            return False
+        rows = points / power_of_two(float(np.abs(points).max()))
+        rng = np.random.default_rng(0)
+        return has_flat_neighbourhoods(rows, self.n_clusters_, rng)
+
+    def _vote(
+        self,
+        points: NDArray[np.floating],
+        seed: int,
+        *,
+        scouting: bool = False,
+        keep_flats: bool = False,
+    ) -> Ballot:
+        """Prepare the points and run the members."""
+        check_workers(self.n_jobs, self.verbose)
+        cutting = self._cutting(seed)
+        prepared = self._prepare(points)
+        points, n_clusters = prepared.points, self.n_clusters_
+        top_q = self._resolve_top_q(len(points))
+        geometry = resolve_geometry(
+            self.subspace_dim, points, n_clusters, seed, affine=self.affine_
+        )
+        kept = Coordinates(points, None)
+        if self.subspace_dim == "auto":
+            kept = leading_coordinates(points, n_clusters, geometry.span)
+        wanted = Wanted(
+            self.subspace_dim,
+            self.n_candidates,
+            self.max_iter,
+            self.base,
+            self.start,
+            self.max_samples,
+            keep_flats,
+        )
+        ensemble, self.agreement_ = grow_ensemble(
+            kept,
+            geometry,
+            member_options(wanted, len(points), n_clusters, geometry),
+            n_clusters,
+            self._steps(scouting=scouting),
+            cutting,
+            known=getattr(self, "_ensemble", None) if self.warm_start else None,
+        )
+        self.base_labels_ = ensemble.labels
+        self.base_weights_ = ensemble.weights
+        self.n_base_ = ensemble.labels.shape[1]
+        self.n_iter_ = ensemble.n_iter
+        self._ensemble = ensemble
+        return Ballot(prepared, kept, geometry, ensemble, cutting, top_q)
+
+    def _cutting(self, seed: int) -> Cutting:
+        weighting = check_choice("weighting", self.weighting, ("cost", "uniform"))
+        return Cutting(
+            CUTTERS if self.cutters is None else self.cutters,
+            score_cut if self.cut_score is None else self.cut_score,
+            check_bool("divide_by_size", self.divide_by_size),
+            weighting == "cost",
+            seed,
+            self.n_jobs,
+            self.verbose > 0,
+        )
+
+    def _steps(self, *, scouting: bool) -> tuple[int, ...]:
+        """Return the numbers of members at which an ensemble may stop growing."""
+        if not is_auto("n_base", self.n_base, "an integer"):
+            return (check_int("n_base", self.n_base, 1, also=_OR_AUTO),)
+        return (_SCOUTS,) if scouting else _STEPS
+
+    def _cut(self, ballot: Ballot) -> ChosenCut:
+        """Cut the votes: in the paper's way, or in many ways of which one is kept."""
+        cutting, ensemble, q = ballot.cutting, ballot.ensemble, ballot.top_q
+        n_clusters = self.n_clusters_
+        votes = cutting.votes(ensemble)
+        if q is None:
+            evidence = gather_evidence(ballot.kept, ballot.geometry, ensemble.labels)
+            chosen = cutting.best(votes, evidence, n_clusters)
+            if chosen is not None:
+                return chosen
+            q = default_top_q(votes.n_samples, n_clusters)
+        return cutting.once(votes, n_clusters, q, self.n_eigenvectors)
+
+    def _makes_one_cut(self) -> bool:
+        """Tell whether the paper's one cut is asked for."""
+        return self.top_q != "auto" or self.n_eigenvectors is not None
+
+    def _resolve_top_q(self, n_samples: int) -> int | None:
+        """Return the one q of the paper's cut, or None where cuts are to be chosen."""
+        n_clusters = self.n_clusters_
+        if self.n_eigenvectors is not None:
+            check_int("n_eigenvectors", self.n_eigenvectors, n_clusters)
+        if not is_auto("top_q", self.top_q, "an integer"):
+            most, name = n_samples - 1, "n_samples-1"
+            return check_int("top_q", self.top_q, 1, most, limit=name, also=_OR_AUTO)
+        if self.n_eigenvectors is not None or n_clusters in (1, n_samples):
+            return default_top_q(n_samples, n_clusters)
+        return None

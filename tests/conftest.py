@@ -1,0 +1,32 @@
+"""One small Dask cluster for all tests that need one."""
+
+from collections.abc import Iterator
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[object]:
+    """Two worker processes over TCP, and a client that is nobody's default."""
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            protocol="tcp://",
+            dashboard_address=None,
+            memory_limit="1GB",
+        ) as workers,
+        Client(workers, set_as_default=False) as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+def client(cluster) -> Iterator[object]:
+    """The client of the cluster as the current one, with both workers alive."""
+    cluster.wait_for_workers(2, timeout=60)
+    with cluster.as_current():
+        yield cluster
