@@ -9,9 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ekss.core.bases import Flats
-from ekss.core.ksubspaces import assign, k_subspaces, squared_norms
+from ekss.core.ksubspaces import k_subspaces, squared_norms
 from ekss.core.starts import STARTS
 from ekss.core.updates import UPDATES, assigned_gains
+
+# A member that is fitted to some of the points ends with so many iterations on all.
+_ITERATIONS_ON_ALL = 1
 
 
 @dataclass(frozen=True)
@@ -118,27 +121,28 @@ def run_member(
         )
     start = STARTS[options.start](fitted_to, n_candidates, dim, options.affine, rng)
     update = UPDATES[options.base]
-    run = k_subspaces(
-        fitted_to,
-        start,
-        update,
-        max_iter=options.max_iter,
-        norms=norms if drawn is None else norms[drawn],
-    )
+    n_all = min(options.max_iter, _ITERATIONS_ON_ALL)
     if drawn is None:
-        labels = run.labels
-        refitted = update(X, labels, run.assignment.own, run.flats)
-        gains = assigned_gains(X, labels, refitted)
+        run = k_subspaces(X, start, update, max_iter=options.max_iter, norms=norms)
+        n_iter = len(run.costs) - 1
     else:
-        everywhere = assign(X, run.flats)
-        labels = everywhere.labels
-        gains = float(everywhere.gains.sum(dtype=np.float64))
+        early = k_subspaces(
+            fitted_to,
+            start,
+            update,
+            max_iter=options.max_iter - n_all,
+            norms=norms[drawn],
+        )
+        run = k_subspaces(X, early.flats, update, max_iter=n_all, norms=norms)
+        n_iter = len(early.costs) + len(run.costs) - 2
+    refitted = update(X, run.labels, run.assignment.own, run.flats)
+    gains = assigned_gains(X, run.labels, refitted)
     total = float(norms.sum(dtype=np.float64))
     weight = min(max(gains / total, 0.0), 1.0) if total > 0 else 1.0
     return Member(
-        labels.astype(np.min_scalar_type(n_candidates - 1)),
+        run.labels.astype(np.min_scalar_type(n_candidates - 1)),
         weight,
-        len(run.costs) - 1,
+        n_iter,
         run.flats if options.keep_flats else None,
     )
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from threading import Lock
+from time import perf_counter
 from typing import Any, TypeVar
 
 from joblib import Parallel, delayed, effective_n_jobs
@@ -14,6 +16,9 @@ from threadpoolctl import OpenBLASController, threadpool_limits
 Result = TypeVar("Result")
 
 _LARGEST_BATCH = 8
+
+# Seconds by stage, while somebody listens and no stage is under way.
+_stages: ContextVar[dict[str, float] | None] = ContextVar("stages", default=None)
 
 
 def map_numbers(
@@ -160,6 +165,66 @@ def progress(
     show : bool
         Without it nothing is shown and rich is not imported.
     """
+    with _timed(description), _bar(description, total, show=show) as advance:
+        yield advance
+
+
+@contextmanager
+def stage_seconds() -> Iterator[dict[str, float]]:
+    """Yield a dict that gets the seconds of all stages, by their descriptions.
+
+    A stage is what :func:`progress` shows; one inside another is a part of it and has
+    no entry. Stages that come again add up.
+
+    Examples
+    --------
+    >>> from ekss.core.parallel import progress, stage_seconds
+    >>> with stage_seconds() as seconds:
+    ...     with progress("members", 3, show=False):
+    ...         pass
+    >>> list(seconds)
+    ['members']
+    """
+    seconds: dict[str, float] = {}
+    before = _stages.get()
+    _stages.set(seconds)
+    try:
+        yield seconds
+    finally:
+        _stages.set(before)
+
+
+@contextmanager
+def _timed(description: str) -> Iterator[None]:
+    """Add the time of a stage to the dict of whoever listens."""
+    seconds = _stages.get()
+    if seconds is None:
+        yield
+        return
+    _stages.set(None)
+    start = perf_counter()
+    try:
+        yield
+    finally:
+        _stages.set(seconds)
+        spent = perf_counter() - start
+        seconds[description] = seconds.get(description, 0.0) + spent
+
+
+def say(text: str, *, show: bool) -> None:
+    """Show a line on stderr, as :func:`progress` shows its bars."""
+    if show:
+        from rich.console import Console
+
+        console = Console(stderr=True)
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def _bar(
+    description: str, total: int | None, *, show: bool
+) -> Iterator[Callable[[int], None]]:
+    """Yield what advances a bar on stderr; without ``show`` there is none."""
     if not show:
         yield lambda steps: None
         return

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ekss.core.bases import Flats, squared_residuals
 from ekss.core.scaling import unit_rows
 from ekss.estimators._checks import check_bool, check_int, is_auto
+from ekss.rows import MemoryRows, as_rows
 
 LARGEST_SEED = np.iinfo(np.int32).max
 
@@ -85,7 +86,7 @@ class SubspaceClusterer(
         -------
         labels : ndarray of shape (n_samples,)
         """
-        return self._residuals(X).argmin(axis=1)
+        return np.concatenate(self._map(X, _nearest))
 
     def transform(self, X: ArrayLike) -> NDArray[np.floating]:
         """Return the distance of each point to each cluster's subspace.
@@ -101,7 +102,7 @@ class SubspaceClusterer(
         -------
         distances : ndarray of shape (n_samples, n_clusters)
         """
-        return np.sqrt(self._residuals(X))
+        return np.concatenate(self._map(X, np.sqrt))
 
     def score(self, X: ArrayLike, y: object = None) -> float:
         """Return minus the mean squared distance to the nearest subspace.
@@ -118,21 +119,24 @@ class SubspaceClusterer(
             At most 0; higher is better for models of one dimension. A larger
             ``subspace_dim`` always scores higher, so do not choose it by this.
         """
-        return -float(self._residuals(X).min(axis=1).mean(dtype=np.float64))
+        nearest = np.concatenate(self._map(X, _smallest))
+        return -float(nearest.mean(dtype=np.float64))
 
     @property
     def _n_features_out(self) -> int:
         return len(self.bases_)
 
-    def _residuals(self, X: ArrayLike) -> NDArray[np.floating]:
+    def _map(self, X: ArrayLike, function: Any) -> list[NDArray[Any]]:
+        """Return function(squared distances) of blocks of rows."""
         check_is_fitted(self)
-        points = validated(self, X, reset=False, double=self.affine_)
-        points = self._scaled(points)
-        bases = self.bases_.astype(points.dtype, copy=False)
-        offsets = self.offsets_
-        if offsets is not None:
-            offsets = offsets.astype(points.dtype, copy=False)
-        return squared_residuals(points, Flats(bases, offsets))
+        rows = as_rows(X)
+        if rows is None or rows.in_memory:
+            points = validated(self, X, reset=False, double=self.affine_)
+            rows = MemoryRows(points)
+        else:
+            validated(self, rows.take(np.arange(1)), reset=False)
+        flats = Flats(self.bases_, self.offsets_)
+        return list(rows.map(_Distances(self._has_unit_rows, flats, function)))
 
     def _prepare(self, points: NDArray[np.floating]) -> Prepared:
         """Scale and, for affine subspaces, centre the validated points of ``fit``.
@@ -187,6 +191,36 @@ class SubspaceClusterer(
         self.n_clusters_ = len(flats.bases)
         self.subspace_dim_ = flats.bases.shape[2]
         return self
+
+
+@dataclass(frozen=True)
+class _Distances:
+    """A function of the squared distances of rows to subspaces, for any worker."""
+
+    unit: bool
+    flats: Flats
+    function: Any
+
+    def __call__(self, block: NDArray[np.floating], first_row: int) -> NDArray[Any]:
+        offsets = self.flats.offsets
+        if offsets is not None:
+            block = block.astype(np.float64, copy=False)
+        points = unit_rows(block) if self.unit else block
+        bases = self.flats.bases.astype(points.dtype, copy=False)
+        if offsets is not None:
+            offsets = offsets.astype(points.dtype, copy=False)
+        found: NDArray[Any] = self.function(
+            squared_residuals(points, Flats(bases, offsets))
+        )
+        return found
+
+
+def _nearest(distances: NDArray[np.floating]) -> NDArray[np.int64]:
+    return distances.argmin(axis=1)
+
+
+def _smallest(distances: NDArray[np.floating]) -> NDArray[np.floating]:
+    return distances.min(axis=1)
 
 
 def power_of_two(largest: float) -> float:
