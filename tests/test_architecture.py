@@ -26,7 +26,7 @@ MAY_IMPORT = {
     "rows": {"core"},
     "estimators": {"core", "graph", "rows"},
     "io": {"core", "rows", "preprocessing", "estimators"},
-    "report": {"core", "graph", "metrics", "estimators"},
+    "report": {"core", "graph", "metrics", "rows", "estimators"},
     "benchmarks": {
         "core",
         "graph",

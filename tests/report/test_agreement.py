@@ -11,6 +11,11 @@ from ekss.report._agreement import (
     mean_votes,
 )
 from ekss.report._inputs import check_inputs
+from ekss.report._sample import describe
+
+
+def described(model, X):
+    return describe(model, X, None, None, None)
 
 
 class Fitted:
@@ -96,8 +101,8 @@ def test_blocks_keep_clusters_apart_and_show_the_parts_of_one(rng):
     votes = np.where(rng.random((1000, 30)) < 0.8, part[:, None], noise)
     model = Fitted(np.where(part == 2, 1, 0), base_labels_=votes.astype(np.uint8))
     X = rng.standard_normal((1000, 3))
-    nothing = dict(labels=None, raw=None, image_shape=None, n_frames=None, ids=None)
-    blocks = blocks_of(check_inputs(model, X, **nothing))
+    nothing = dict(image_shape=None, n_frames=None)
+    blocks = blocks_of(check_inputs(described(model, X), **nothing))
     assert blocks.means.shape == (240, 240)
     assert blocks.points_a_block in (5, 6)
     assert list(np.bincount(blocks.clusters)) == [192, 48]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import ekss
+from ekss import EKSS
 from ekss.datasets import make_union_of_subspaces
 from ekss.metrics import adjusted_rand, clustering_error, normalized_mutual_info
 from ekss.report import build, summary_table
@@ -276,3 +277,17 @@ def test_large_images_are_reduced(rng):
     report = build(model, X, image_shape=(150, 120))
     assert "Images are reduced 3 times" in report.html
     assert len(report.html) < 2e6
+
+
+def test_page_of_many_rows_describes_their_sample(union, monkeypatch):
+    monkeypatch.setattr("ekss.estimators._sampling._FEWEST_SAMPLED", 80)
+    monkeypatch.setattr("ekss.estimators._sampling._SAMPLED_PER_CLUSTER", 1)
+    model = EKSS(4, 3, n_base=20, graph="sample", random_state=0).fit(union.data)
+    assert len(model.labels_) == 160
+    report = build(model, union.data, labels=union.target)
+    assert "This page describes 80 of 160 rows" in report.html
+    summary = report.summary
+    assert (summary["n_samples"], summary["n_rows"]) == (80, 160)
+    assert len(model.labels_) == 160
+    with pytest.raises(ValueError, match=r"labels has 80 rows but .* on 160"):
+        build(model, union.data, labels=union.target[:80])

@@ -5,12 +5,17 @@ from ekss.report import _layout
 from ekss.report._geometry import fit_of
 from ekss.report._inputs import check_inputs
 from ekss.report._layout import layout_of
+from ekss.report._sample import describe
 
-NOTHING = dict(labels=None, raw=None, image_shape=None, n_frames=None, ids=None)
+NOTHING = dict(image_shape=None, n_frames=None)
+
+
+def described(model, X):
+    return describe(model, X, None, None, None)
 
 
 def laid_out(model, X):
-    inputs = check_inputs(model, X, **NOTHING)
+    inputs = check_inputs(described(model, X), **NOTHING)
     return inputs, layout_of(inputs, fit_of(inputs))
 
 

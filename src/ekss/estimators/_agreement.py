@@ -53,7 +53,7 @@ def grow_ensemble(
             break
         with progress("halves", None, show=cutting.show):
             agreement = halves_agreement(
-                known, kept, geometry, n_clusters, replace(cutting, show=False)
+                known, kept, geometry, n_clusters, replace(cutting, show=False, approximate=False)
             )
         if agreement >= _AGREED:
             break

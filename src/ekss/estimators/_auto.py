@@ -18,7 +18,7 @@ _ENERGY = 0.95
 # Noise makes the count grow without bound, and with it the cost of every member.
 _LARGEST_DIM = 20
 _SHARES = (0.8, 0.95)
-_MOST = 25
+MOST_DIMS = 25
 _FLAT_ENERGY = 0.99
 _FLAT = 2, 3
 
@@ -119,7 +119,7 @@ def estimate_geometry(
     affine ones as many as hold 99 % of half a cluster's worth, or one more.
     """
     n, n_features = X.shape
-    most = max(1, min(_MOST, n_features // 2, n // (3 * n_clusters)))
+    most = max(1, min(MOST_DIMS, n_features // 2, n // (3 * n_clusters)))
     if affine:
         dim = _flat_dim(X, n_clusters, rng)
         low, high = min(dim, most), min(dim + 1, most)

@@ -24,7 +24,7 @@ _GATHER = 4.0  # one entry of a point in the update of a basis
 _VOTE = 0.045  # one member's vote on one pair
 _LOOKUP = 5.0  # one cluster of one row in one member, when rows are extended
 _READ = 3.0  # one entry of a row, when rows are extended
-_GRAPH_EDGE = 400.0  # one edge, when a graph is cut once
+_GRAPH_EDGE = 900.0  # one edge, when a graph is cut once
 _CUT = 90_000.0  # one point, when a graph is cut in all ways
 _JUDGE = 2500.0  # one point, when one cut is judged
 # A product of this shape took so many seconds there.
@@ -65,6 +65,8 @@ class Workload:
         Whether the rows are.
     n_workers : int
         Parallel workers.
+    double : bool
+        Whether work is in float64 whatever the data are.
     likely_base, likely_candidates, likely_dim : int or None
         What is likely where the above are the largest; for the time. None is the same.
     """
@@ -84,6 +86,7 @@ class Workload:
     max_samples: int = 10_000
     in_memory: bool = True
     n_workers: int = 1
+    double: bool = False
     likely_base: int | None = None
     likely_candidates: int | None = None
     likely_dim: int | None = None
@@ -93,6 +96,11 @@ class Workload:
         """Number of rows that are voted on."""
         some = self.graph == "sample" and 0 < self.sample_size < self.n_samples
         return self.sample_size if some else self.n_samples
+
+    @property
+    def width(self) -> int:
+        """Bytes of an entry of the points that are worked on."""
+        return 8 if self.double else self.itemsize
 
 
 @dataclass(frozen=True)
@@ -212,8 +220,8 @@ def _likely(work: Workload) -> tuple[int, int, int]:
 def _assign_nanoseconds(work: Workload) -> float:
     """Assign one point to the candidates of one member."""
     _, candidates, dim = _likely(work)
-    width = work.itemsize / 4
-    return candidates * dim * (_PRODUCT * work.n_features + _SQUARE) * width
+    each = _PRODUCT * work.n_features + _SQUARE
+    return candidates * dim * each * work.itemsize / 4
 
 
 def _member_seconds(work: Workload) -> float:
@@ -266,7 +274,7 @@ def _label_bytes(work: Workload) -> int:
 
 def _points_bytes(work: Workload) -> float:
     """Points as members see them: scaled, and perhaps in fewer coordinates."""
-    return 2 * work.voted * work.n_features * work.itemsize
+    return 2 * work.voted * work.n_features * work.width
 
 
 def _labels_bytes(work: Workload) -> float:
@@ -274,7 +282,7 @@ def _labels_bytes(work: Workload) -> float:
 
 
 def _member_bytes(work: Workload) -> float:
-    n, size = work.voted, work.itemsize
+    n, size = work.voted, work.width
     scaling = 3 * n * work.n_features * size
     # Labels, gains and coordinates of an assignment, and of the one before it.
     whole = min(n, work.max_samples) == n
@@ -292,7 +300,7 @@ def _after_members(work: Workload) -> float:
 
 def _vote_bytes(work: Workload) -> float:
     n, q, workers = work.voted, work.top_q, work.n_workers
-    lists = n * q * (12 * workers + 36)
+    lists: float = n * q * (12 * workers + 36)
     if work.graph == "approximate":
         lists = n * (40 * q + 24 * workers) + _labels_bytes(work)
     return _after_members(work) + lists
@@ -307,7 +315,7 @@ def _cut_bytes(work: Workload) -> float:
 
 
 def _choice_bytes(work: Workload) -> float:
-    judged = 3 * work.n_workers * work.voted * work.n_features * work.itemsize
+    judged = 3 * work.n_workers * work.voted * work.n_features * work.width
     kept = 12 * work.voted * work.top_q + work.voted * work.n_graphs * 8 * (
         work.n_clusters + 2 + _CUTS_A_GRAPH
     )
@@ -316,15 +324,17 @@ def _choice_bytes(work: Workload) -> float:
 
 def _row_bytes(work: Workload) -> float:
     n_rows = min(_BLOCK_ROWS, max(64, _BLOCK_ENTRIES // work.n_features))
-    block = n_rows * (5 * work.n_features * work.itemsize + 12 * work.n_base)
-    block += n_rows * 24 * work.n_clusters + _BLOCK_ENTRIES * work.itemsize
+    block = n_rows * (5 * work.n_features * work.width + 12 * work.n_base)
+    block += n_rows * 24 * work.n_clusters + _BLOCK_ENTRIES * work.width
     labels = 24 * work.n_samples
     graph = 24 * work.voted * work.top_q
     return _after_members(work) + graph + labels + 2 * work.n_workers * block
 
 
 def in_bytes(count: float) -> str:
-    """Write bytes for people: 0.7 GB, 350 GB."""
+    """Write bytes for people: 40 MB, 0.7 GB, 350 GB."""
+    if count < 1e8:
+        return f"{count / 1e6:.0f} MB"
     return f"{count / 1e9:.1f} GB" if count < 9.95e10 else f"{count / 1e9:.0f} GB"
 
 

@@ -15,6 +15,7 @@ from ekss.core.parallel import map_numbers, progress
 from ekss.estimators._auto import Geometry, paper_top_q
 from ekss.estimators._coordinates import Coordinates
 from ekss.estimators._members import Ensemble
+from ekss.graph.approximate import N_TREES, nearest_by_votes_approximate
 from ekss.graph.coassociation import (
     SCAN_CHUNKS,
     Votes,
@@ -90,6 +91,7 @@ class Cutting:
     seed: int
     n_jobs: int | None
     show: bool
+    approximate: bool = False
 
     def votes(self, ensemble: Ensemble) -> Votes:
         """Return the votes of the members."""
@@ -101,6 +103,15 @@ class Cutting:
 
     def nearest(self, votes: Votes, q: int) -> Neighbours:
         """Return the q strongest votes of each point."""
+        if self.approximate:
+            with progress("votes", N_TREES + 1, show=self.show) as advance:
+                return nearest_by_votes_approximate(
+                    votes,
+                    q,
+                    n_jobs=self.n_jobs,
+                    random_state=self.seed,
+                    report=advance,
+                )
         with progress("votes", SCAN_CHUNKS, show=self.show) as advance:
             return nearest_by_votes(votes, q, n_jobs=self.n_jobs, report=advance)
 

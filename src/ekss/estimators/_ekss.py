@@ -13,6 +13,7 @@ from ekss.core.parallel import one_blas_thread
 from ekss.estimators._base import validated
 from ekss.estimators._cutting import Candidate
 from ekss.estimators._extension import extend, learn_extension
+from ekss.estimators._memory import check_memory
 from ekss.estimators._sampling import draw_sample, enough_rows, resolve_graph
 from ekss.estimators._voting import VotingClusterer
 from ekss.graph.cuts import Cutter
@@ -99,12 +100,16 @@ class EKSS(VotingClusterer):
     max_samples : int, "auto" or None, default="auto"
         Rows that each member draws and is fitted to, before it assigns all of them;
         None is all. "auto" is 10000, or 100 a cluster.
+    memory_limit : int, str or None, default=None
+        Most memory that the process may take, in bytes or as "4GB"; a fit that is
+        estimated to need more is refused before it starts. None is what the machine
+        has free. Where parameters are "auto", the estimate takes the worst case.
     n_jobs : int, default=None
         Parallel workers, as in joblib. Labels do not depend on it.
     random_state : int, RandomState instance or None, default=None
         Seed; the same int gives the same labels, in any order of members.
     verbose : int, default=0
-        Show progress bars with time left on stderr.
+        Show an estimate of memory and time on stderr, then progress bars.
 
     Attributes
     ----------
@@ -194,6 +199,7 @@ class EKSS(VotingClusterer):
         warm_start: bool = False,
         graph: str = "auto",
         max_samples: int | str | None = "auto",
+        memory_limit: int | str | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -216,6 +222,7 @@ class EKSS(VotingClusterer):
         self.warm_start = warm_start
         self.graph = graph
         self.max_samples = max_samples
+        self.memory_limit = memory_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -280,6 +287,7 @@ class EKSS(VotingClusterer):
             in_memory=rows.in_memory,
             one_cut=self._makes_one_cut(),
         )
+        check_memory(self, rows)
         self.sample_ = None
         if self.graph_ == "sample":
             self.sample_ = draw_sample(n_samples, enough_rows(self.n_clusters), seed)

@@ -22,7 +22,7 @@ from ekss.estimators._checks import check_choice, check_int, check_int_range, is
 from ekss.estimators._sampling import resolve_max_samples
 
 # Members that split classes into pieces vote more purely than members that do not.
-_PIECES = (4, 8)
+PIECES = (4, 8)
 # ... of at least so many points for each dimension.
 _LEAST_POINTS = 3
 
@@ -53,7 +53,7 @@ def member_options(
     if candidates is None:
         candidates = n_clusters
     if in_pieces:
-        fewest, most = (min(n_samples, pieces * n_clusters) for pieces in _PIECES)
+        fewest, most = (min(n_samples, pieces * n_clusters) for pieces in PIECES)
         candidates = fewest, most
         if not geometry.affine:
             dims = ceil(geometry.low / 2), geometry.high

@@ -76,6 +76,7 @@ class VotingClusterer(SubspaceClusterer):
     cut_score: Score | None
     warm_start: bool
     max_samples: int | str | None
+    memory_limit: int | str | None
     n_jobs: int | None
     random_state: int | np.random.RandomState | None
     verbose: int
@@ -184,6 +185,7 @@ class VotingClusterer(SubspaceClusterer):
             seed,
             self.n_jobs,
             self.verbose > 0,
+            getattr(self, "graph_", "exact") == "approximate",
         )
 
     def _steps(self, *, scouting: bool) -> tuple[int, ...]:

@@ -1,5 +1,6 @@
 """Graphs from votes, and their spectral cut: three stages, each usable alone."""
 
+from ekss.graph.approximate import nearest_by_votes_approximate
 from ekss.graph.coassociation import (
     Votes,
     bridge_by_votes,
@@ -47,6 +48,7 @@ __all__ = [
     "graph_of_rows",
     "mean_ncut",
     "nearest_by_votes",
+    "nearest_by_votes_approximate",
     "prepare_votes",
     "score_cut",
     "select_cut",

@@ -134,11 +134,7 @@ def nearest_by_votes(
     from ekss.graph import _votes  # loads numba on first use
 
     n = votes.n_samples
-    if not 1 <= q <= n - 1:
-        raise ValueError(
-            f"q={q} must lie between 1 and n_samples-1={n - 1}: "
-            "a point has no more neighbours than that"
-        )
+    check_q(q, n)
     n_workers = effective_n_jobs(n_jobs)
     heaps = [_empty_heaps(n, q) for _ in range(n_workers)]
     stop = Event()
@@ -305,6 +301,15 @@ def _inverse_sizes(by_member: NDArray[Any], n_labels: int) -> NDArray[np.float64
     mean_size = n_samples / np.maximum((sizes > 0).sum(axis=1), 1)
     floor = np.maximum(SMALLEST_SIZE_SHARE * mean_size, 1.0)
     return np.where(sizes > 0, 1 / np.maximum(sizes, floor[:, None]), 0.0)
+
+
+def check_q(q: int, n_samples: int) -> None:
+    """Refuse a number of neighbours that no point can have."""
+    if not 1 <= q <= n_samples - 1:
+        raise ValueError(
+            f"q={q} must lie between 1 and n_samples-1={n_samples - 1}: "
+            "a point has no more neighbours than that"
+        )
 
 
 def _empty_heaps(n: int, q: int) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:

@@ -75,6 +75,7 @@ def advice_for(facts: Facts) -> tuple[Advice, ...]:
         _convergence,
         _zero_points,
         _left_out,
+        _sampled,
     )
     found = [advice for check in checks for advice in check(facts)]
     return tuple(sorted(found, key=lambda advice: advice.level != "warning"))
@@ -332,6 +333,18 @@ def _left_out(facts: Facts) -> Iterator[Advice]:
             "note",
             f"{points(count)} {_are(count)} in no cluster",
             "They carry a negative label and are left out of this report.",
+        )
+
+
+def _sampled(facts: Facts) -> Iterator[Advice]:
+    described = facts.run.n_samples + facts.run.n_left_out
+    if facts.run.n_rows > described:
+        yield Advice(
+            "sample",
+            "note",
+            f"This page describes {described:,} of {facts.run.n_rows:,} rows",
+            "Members, graph and cut are those of this random sample; every other row "
+            "got its cluster by its base clusters in the members.",
         )
 
 

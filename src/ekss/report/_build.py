@@ -16,6 +16,7 @@ from ekss.core.files import write_atomically
 from ekss.report._facts import gather_facts
 from ekss.report._inputs import check_inputs
 from ekss.report._page import render_page
+from ekss.report._sample import describe
 from ekss.report._summary import summarise
 
 
@@ -112,7 +113,8 @@ def build(
     -----
     No matrix over pairs of points is made: votes cost O(n_samples n_base), graphs
     O(edges), subspaces O(n_samples n_features n_clusters subspace_dim) up to a bound,
-    beyond which a sample of the points is measured, and the page says so.
+    beyond which a sample of the points is measured, and the page says so. Where an
+    estimator clustered many rows through a sample, the page describes the sample.
 
     Examples
     --------
@@ -125,15 +127,8 @@ def build(
     >>> report.html.startswith("<!doctype html>"), report.summary["scores"]["error"]
     (True, 0.0)
     """
-    inputs = check_inputs(
-        estimator,
-        X,
-        labels=labels,
-        raw=raw,
-        image_shape=image_shape,
-        n_frames=n_frames,
-        ids=ids,
-    )
+    described = describe(estimator, X, raw, labels, ids)
+    inputs = check_inputs(described, image_shape=image_shape, n_frames=n_frames)
     with threadpool_limits(1, "blas"):  # many small products: threads only wait
         facts = gather_facts(inputs, seconds)
     heading = title or f"{facts.run.method}: {facts.run.n_clusters} clusters"

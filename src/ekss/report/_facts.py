@@ -33,6 +33,8 @@ class Run:
         Points in clusters, their length, and the clusters asked for.
     n_left_out, n_zero : int
         Points in no cluster, and points that are zero.
+    n_rows : int
+        Rows that were clustered; more than the points where these are a sample.
     affine : bool
         Whether subspaces may miss the origin.
     seconds : float or None
@@ -51,6 +53,7 @@ class Run:
     n_clusters: int
     n_left_out: int
     n_zero: int
+    n_rows: int
     affine: bool
     seconds: float | None
     parameters: tuple[tuple[str, str, bool], ...]
@@ -167,6 +170,7 @@ def _run_of(inputs: Inputs, seconds: float | None) -> Run:
         int(getattr(estimator, "n_clusters_", inputs.n_clusters)),
         inputs.n_left_out,
         int(np.sum(~inputs.points.any(axis=1))),
+        inputs.n_rows,
         inputs.affine,
         seconds,
         tuple(

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from ekss.core.scaling import unit_rows
+from ekss.report._sample import Described
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,8 @@ class Inputs:
         Frames of a track (x_1, y_1, x_2, y_2, ...).
     affine : bool
         Whether the subspaces may miss the origin.
+    n_rows : int
+        Rows that the estimator clustered: more than points if they are a sample.
     """
 
     estimator: Any
@@ -57,6 +60,7 @@ class Inputs:
     image_shape: tuple[int, ...] | None
     n_frames: int | None
     affine: bool
+    n_rows: int
 
     @property
     def fitted(self) -> Any:
@@ -97,16 +101,13 @@ class Inputs:
 
 
 def check_inputs(
-    estimator: Any,
-    X: ArrayLike,
+    described: Described,
     *,
-    labels: Iterable[Any] | None,
-    raw: ArrayLike | None,
     image_shape: tuple[int, ...] | None,
     n_frames: int | None,
-    ids: Iterable[str] | None,
 ) -> Inputs:
     """Check that everything belongs to the same points, and order the clusters."""
+    estimator, raw = described.estimator, described.raw
     found = getattr(estimator, "labels_", None)
     if found is None:
         raise ValueError(
@@ -114,7 +115,7 @@ def check_inputs(
             "report"
         )
     clusters = np.asarray(found)
-    points = _floats("X", X, len(clusters))
+    points = _floats("X", described.points, len(clusters))
     shown = points if raw is None else _floats("raw", raw, len(clusters))
     kept = np.flatnonzero(clusters >= 0)
     if not kept.size:
@@ -132,11 +133,12 @@ def check_inputs(
         names,
         kept,
         len(clusters) - len(kept),
-        _one_each("labels", labels, len(clusters), kept),
-        _one_each("ids", ids, len(clusters), kept, as_text=True),
+        _one_each("labels", described.labels, len(clusters), kept),
+        _one_each("ids", described.ids, len(clusters), kept, as_text=True),
         _check_image_shape(image_shape, shown.shape[1]),
         _check_frames(n_frames, shown.shape[1]),
         affine,
+        described.n_rows,
     )
 
 

@@ -36,6 +36,7 @@ def summarise(
         "n_features": run.n_features,
         "n_clusters": run.n_clusters,
         "n_left_out": run.n_left_out,
+        "n_rows": run.n_rows,
         "n_zero": run.n_zero,
         "affine": run.affine,
         "parameters": {name: value for name, value, _ in run.parameters},
