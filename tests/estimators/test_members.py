@@ -109,3 +109,28 @@ def test_without_warm_start_and_seed_members_are_new(points):
     model = EKSS(3, 3, n_base=10)
     first = model.fit(points).base_labels_
     assert (model.fit(points).base_labels_ != first).any()
+
+
+def test_labels_kept_in_a_file_are_the_same(points, tmp_path):
+    options = {"n_base": 12, "random_state": 0}
+    in_memory = EKSS(3, **options).fit(points)
+    on_disk = EKSS(3, labels_dir=tmp_path, **options).fit(points)
+    assert isinstance(on_disk.base_labels_, np.memmap)
+    np.testing.assert_array_equal(on_disk.base_labels_, in_memory.base_labels_)
+    np.testing.assert_array_equal(on_disk.labels_, in_memory.labels_)
+    stored = np.load(tmp_path / "base_labels_12.npy")
+    np.testing.assert_array_equal(stored.T, in_memory.base_labels_)
+
+
+def test_labels_in_a_file_grow_with_a_warm_start(points, tmp_path):
+    model = EKSS(3, n_base=6, warm_start=True, labels_dir=tmp_path, random_state=0)
+    model.fit(points).set_params(n_base=10).fit(points)
+    whole = EKSS(3, n_base=10, random_state=0).fit(points)
+    np.testing.assert_array_equal(model.base_labels_, whole.base_labels_)
+
+
+def test_folder_that_is_not_there_is_refused(points, tmp_path):
+    with pytest.raises(ValueError, match=r"labels_dir=.*none' is no folder"):
+        EKSS(3, n_base=5, labels_dir=tmp_path / "none").fit(points)
+    with pytest.raises(TypeError, match="labels_dir=3 is int"):
+        EKSS(3, n_base=5, labels_dir=3).fit(points)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,7 @@ def grow_ensemble(
     cutting: Cutting,
     *,
     known: Ensemble | None,
+    folder: Path | None = None,
 ) -> tuple[Ensemble, float | None]:
     """Run members step by step until two halves of them agree.
 
@@ -48,12 +50,17 @@ def grow_ensemble(
             known=known,
             n_jobs=cutting.n_jobs,
             show=cutting.show,
+            folder=folder,
         )
         if count == steps[-1] or not 1 < n_clusters < len(kept.points):
             break
         with progress("halves", None, show=cutting.show):
             agreement = halves_agreement(
-                known, kept, geometry, n_clusters, replace(cutting, show=False, approximate=False)
+                known,
+                kept,
+                geometry,
+                n_clusters,
+                replace(cutting, show=False, approximate=False),
             )
         if agreement >= _AGREED:
             break

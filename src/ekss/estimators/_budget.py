@@ -23,7 +23,7 @@ _SQUARE = 0.5  # one coordinate of a point in a candidate subspace
 _GATHER = 4.0  # one entry of a point in the update of a basis
 _VOTE = 0.045  # one member's vote on one pair
 _LOOKUP = 5.0  # one cluster of one row in one member, when rows are extended
-_READ = 3.0  # one entry of a row, when rows are extended
+_READ = 3.0  # one entry of a row that is read once
 _GRAPH_EDGE = 900.0  # one edge, when a graph is cut once
 _CUT = 90_000.0  # one point, when a graph is cut in all ways
 _JUDGE = 2500.0  # one point, when one cut is judged
@@ -231,7 +231,7 @@ def _member_seconds(work: Workload) -> float:
     update = _GATHER * work.n_features
     each = fitted * passes * (_assign_nanoseconds(work) + update)
     if fitted < work.voted:
-        each += work.voted * _assign_nanoseconds(work)
+        each += work.voted * (_assign_nanoseconds(work) + _READ * work.n_features)
     return 1e-9 * members * each / work.n_workers
 
 
@@ -309,7 +309,10 @@ def _vote_bytes(work: Workload) -> float:
 def _cut_bytes(work: Workload) -> float:
     n, q = work.voted, work.top_q
     at_once = min(work.n_graphs, work.n_workers)
-    graphs = n * at_once * (100 * q + 16 * 8 * (work.n_clusters + 1))
+    vectors = 8 * (work.n_clusters + 1)
+    # An edge is held in several forms of the graph, a vector in several of the solver.
+    edges, copies = (60, 8) if work.n_graphs == 1 else (100, 16)
+    graphs = n * at_once * (edges * q + copies * vectors)
     kept = n * work.n_graphs * 8 * (work.n_clusters + 2 + _CUTS_A_GRAPH)
     return _after_members(work) + 12 * n * q + graphs + kept
 

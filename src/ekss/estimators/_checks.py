@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -109,3 +111,18 @@ def check_workers(n_jobs: Any, verbose: Any) -> None:
         )
     if not isinstance(verbose, (bool, np.bool_)):
         check_int("verbose", verbose, 0)
+
+
+def check_folder(name: str, value: Any) -> Path | None:
+    """Return a folder that is there, or None."""
+    if value is None:
+        return None
+    if not isinstance(value, (str, PathLike)):
+        raise TypeError(
+            f"{name}={value!r} is {type(value).__name__}; pass the path of a folder or "
+            "None"
+        )
+    folder = Path(value)
+    if not folder.is_dir():
+        raise ValueError(f"{name}={str(value)!r} is no folder; make it first")
+    return folder

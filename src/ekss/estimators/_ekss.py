@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -14,7 +15,11 @@ from ekss.estimators._base import validated
 from ekss.estimators._cutting import Candidate
 from ekss.estimators._extension import extend, learn_extension
 from ekss.estimators._memory import check_memory
-from ekss.estimators._sampling import draw_sample, enough_rows, resolve_graph
+from ekss.estimators._sampling import (
+    draw_sample,
+    resolve_graph,
+    resolve_max_samples,
+)
 from ekss.estimators._voting import VotingClusterer
 from ekss.graph.cuts import Cutter
 from ekss.graph.selection import Score
@@ -93,13 +98,16 @@ class EKSS(VotingClusterer):
     graph : {"auto", "exact", "approximate", "sample"}, default="auto"
         Which votes the graph keeps. "exact": the strongest of all pairs; "approximate":
         those of likely pairs, found through shared base clusters; "sample": those of
-        a sample of 10000 rows, or 100 a cluster, to which members are fitted too, after
-        which each other row gets its cluster by its base clusters in one pass over X.
+        a sample of ``max_samples`` rows, after which every other row gets its cluster
+        by its base clusters in one pass over X.
         "auto" is "exact" up to 20000 rows, then "sample"; but for one cut as in the
         paper, of rows in memory, "exact" up to 50000, then "approximate".
     max_samples : int, "auto" or None, default="auto"
-        Rows that each member draws and is fitted to, before it assigns all of them;
-        None is all. "auto" is 10000, or 100 a cluster.
+        Rows that a member is fitted to: those of the sample, or else rows of its own,
+        with a last iteration on all. "auto" is 10000, or 100 a cluster; None is all.
+    labels_dir : path, default=None
+        Folder for the labels of the members, which are then a memory map of a file
+        ``base_labels_<n_base>.npy`` there; None keeps them in memory.
     memory_limit : int, str or None, default=None
         Most memory that the process may take, in bytes or as "4GB"; a fit that is
         estimated to need more is refused before it starts. None is what the machine
@@ -199,6 +207,7 @@ class EKSS(VotingClusterer):
         warm_start: bool = False,
         graph: str = "auto",
         max_samples: int | str | None = "auto",
+        labels_dir: str | Path | None = None,
         memory_limit: int | str | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -222,6 +231,7 @@ class EKSS(VotingClusterer):
         self.warm_start = warm_start
         self.graph = graph
         self.max_samples = max_samples
+        self.labels_dir = labels_dir
         self.memory_limit = memory_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -290,7 +300,8 @@ class EKSS(VotingClusterer):
         check_memory(self, rows)
         self.sample_ = None
         if self.graph_ == "sample":
-            self.sample_ = draw_sample(n_samples, enough_rows(self.n_clusters), seed)
+            size = resolve_max_samples(self.max_samples, n_samples, self.n_clusters)
+            self.sample_ = draw_sample(n_samples, size, seed)
         if self.sample_ is None and isinstance(rows, MemoryRows) and rows.in_memory:
             return rows, rows.array
         taken = np.arange(n_samples) if self.sample_ is None else self.sample_

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from joblib import hash as fingerprint
+from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
 from ekss.core.bases import Flats
@@ -118,11 +121,13 @@ def run_members(
     known: Ensemble | None,
     n_jobs: int | None,
     show: bool,
+    folder: Path | None = None,
 ) -> Ensemble:
     """Run members 0, ..., count - 1, but those of ``known`` only if it fits.
 
     A member is a function of the data, the seed and its number, so an ensemble that
-    grew in steps is the same as one that was run at once.
+    grew in steps is the same as one that was run at once. Labels are kept in a file of
+    ``folder``, or in memory if it is None.
     """
     origin = fingerprint(points), seed, options
     if known is not None and known.origin != origin:
@@ -131,19 +136,36 @@ def run_members(
     if known is not None and done >= count:
         return known.take(slice(None), slice(count))
     run = partial(_run_later, points, seed, options, squared_norms(points), done)
-    found: list[Member] = list(
-        map_numbers(run, count - done, n_jobs=n_jobs, description="members", show=show)
-    )
-    columns = [member.labels for member in found]
-    weights = np.array([member.weight for member in found])
-    n_iter = max(member.n_iter for member in found)
-    flats = tuple(member.flats for member in found if member.flats is not None)
+    by_member = _room_for_labels(options, count, len(points), folder)
+    weights, n_iter, flats = np.empty(count), 0, []
     if known is not None:
-        columns = [*known.labels.T, *columns]
-        flats = (*known.flats, *flats)
-        weights = np.concatenate([known.weights, weights])
-        n_iter = max(known.n_iter, n_iter)
-    return Ensemble(np.stack(columns).T, weights, n_iter, origin, flats)
+        by_member[:done], weights[:done] = known.labels.T, known.weights
+        n_iter, flats = known.n_iter, list(known.flats)
+    found: Iterator[Member] = map_numbers(
+        run, count - done, n_jobs=n_jobs, description="members", show=show
+    )
+    for number, member in enumerate(found, start=done):
+        by_member[number], weights[number] = member.labels, member.weight
+        n_iter = max(n_iter, member.n_iter)
+        flats += [] if member.flats is None else [member.flats]
+    if folder is None:
+        smallest = np.min_scalar_type(int(by_member.max()))
+        by_member = by_member.astype(smallest, copy=False)
+    return Ensemble(by_member.T, weights, n_iter, origin, tuple(flats))
+
+
+def _room_for_labels(
+    options: MemberOptions, count: int, n_samples: int, folder: Path | None
+) -> NDArray[Any]:
+    """Return an array of shape (count, n_samples), in memory or in a file."""
+    dtype = np.min_scalar_type(options.n_candidates[1] - 1)
+    if folder is None:
+        return np.empty((count, n_samples), dtype)
+    path = folder / f"base_labels_{count}.npy"
+    room: NDArray[Any] = open_memmap(
+        path, mode="w+", dtype=dtype, shape=(count, n_samples)
+    )
+    return room
 
 
 def _run_later(

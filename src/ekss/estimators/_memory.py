@@ -111,7 +111,7 @@ def bytes_of(text: Any) -> float:
     """
     count = _read_words(text) if isinstance(text, str) else text
     is_number = isinstance(count, (int, float)) and not isinstance(count, bool)
-    if not is_number or not 0 < count < _MOST_BYTES:
+    if count is None or not is_number or not 0 < count < _MOST_BYTES:
         raise ValueError(
             f"memory_limit={text!r} is no amount of memory; pass bytes, or words such "
             "as '4GB' or '500 MiB', or None"

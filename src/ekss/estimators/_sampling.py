@@ -50,21 +50,24 @@ def enough_rows(n_clusters: Any) -> int:
     return max(_FEWEST_SAMPLED, _SAMPLED_PER_CLUSTER * int(n_clusters))
 
 
-def draw_sample(n_samples: int, size: int, seed: int) -> NDArray[np.int64] | None:
+def draw_sample(
+    n_samples: int, size: int | None, seed: int
+) -> NDArray[np.int64] | None:
     """Draw rows, ascending; None where that would be all of them."""
-    if size >= n_samples:
+    if size is None or size >= n_samples:
         return None
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 0)))
     return np.sort(rng.choice(n_samples, size, replace=False))
 
 
 def resolve_max_samples(
-    max_samples: Any, n_samples: int, n_clusters: int
+    max_samples: Any, n_samples: int, n_clusters: Any
 ) -> int | None:
-    """Return the number of rows that a member is fitted to; None is all."""
+    """Return the number of rows that members are fitted to; None is all."""
     if max_samples is None:
         return None
     if is_auto("max_samples", max_samples, "an integer, or None"):
         max_samples = enough_rows(n_clusters)
-    wanted = check_int("max_samples", max_samples, n_clusters, also=', None or "auto"')
+    least = 2 if isinstance(n_clusters, str) else int(n_clusters)
+    wanted = check_int("max_samples", max_samples, least, also=', None or "auto"')
     return wanted if wanted < n_samples else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,7 @@ from ekss.estimators._base import (
 from ekss.estimators._checks import (
     check_bool,
     check_choice,
+    check_folder,
     check_int,
     check_workers,
     is_auto,
@@ -76,6 +78,7 @@ class VotingClusterer(SubspaceClusterer):
     cut_score: Score | None
     warm_start: bool
     max_samples: int | str | None
+    labels_dir: str | Path | None
     memory_limit: int | str | None
     n_jobs: int | None
     random_state: int | np.random.RandomState | None
@@ -99,7 +102,9 @@ class VotingClusterer(SubspaceClusterer):
         if len(points) > _SCOUTED_POINTS:
             rows = rng.choice(len(points), _SCOUTED_POINTS, replace=False)
             points = points[np.sort(rows)]
-        scout = clone(self).set_params(random_state=seed, warm_start=False, verbose=0)
+        scout = clone(self).set_params(
+            random_state=seed, warm_start=False, labels_dir=None, verbose=0
+        )
         if not isinstance(self.n_base, str):
             scout.set_params(n_base=min(self.n_base, _SCOUTS))
         guess = min(FIRST_GUESS, len(points))
@@ -167,6 +172,7 @@ class VotingClusterer(SubspaceClusterer):
             self._steps(scouting=scouting),
             cutting,
             known=getattr(self, "_ensemble", None) if self.warm_start else None,
+            folder=check_folder("labels_dir", self.labels_dir),
         )
         self.base_labels_ = ensemble.labels
         self.base_weights_ = ensemble.weights
