@@ -16,7 +16,7 @@ def cluster() -> Iterator[object]:
             threads_per_worker=1,
             processes=True,
             protocol="tcp://",
-            dashboard_address=None,
+            dashboard_address=":0",
             memory_limit="1GB",
         ) as workers,
         Client(workers, set_as_default=False) as client,

@@ -11,7 +11,13 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from ekss.core.parallel import map_numbers, one_blas_thread
+from ekss.core.parallel import (
+    map_numbers,
+    one_blas_thread,
+    progress,
+    say,
+    stage_seconds,
+)
 
 # The workers of a cluster cannot import the tests.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
@@ -125,3 +131,34 @@ def test_dask_backend_is_right_when_a_worker_is_killed(client, tmp_path):
     with joblib.parallel_config("dask"):
         assert list(map_numbers(dies_once, 40, **QUIET)) == list(range(40))
     assert flag.exists()
+
+
+def test_stages_are_timed_for_whoever_listens_and_inner_ones_are_parts():
+    with stage_seconds() as seconds:
+        for _ in range(2):
+            with progress("outer", None, show=False):
+                time.sleep(0.02)
+                list(map_numbers(str, 3, **{**QUIET, "description": "inner"}))
+        list(map_numbers(str, 3, **{**QUIET, "description": "later"}))
+    assert set(seconds) == {"outer", "later"}
+    assert seconds["outer"] >= 0.04
+    with progress("unheard", None, show=False):
+        pass
+    assert "unheard" not in seconds
+
+
+def test_stage_that_fails_is_timed_and_the_next_one_too():
+    with stage_seconds() as seconds:
+        with pytest.raises(KeyError), progress("broken", None, show=False):
+            raise KeyError
+        with progress("whole", None, show=False):
+            pass
+    assert list(seconds) == ["broken", "whole"]
+
+
+def test_line_is_shown_on_stderr_as_it_is(capsys):
+    say("[bold] about 1.2 GB", show=True)
+    say("nothing", show=False)
+    shown = capsys.readouterr()
+    assert shown.err == "[bold] about 1.2 GB\n"
+    assert shown.out == ""

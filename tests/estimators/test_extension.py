@@ -1,5 +1,6 @@
 """From a sample to all rows."""
 
+import dask.array as da
 import numpy as np
 import pytest
 from scipy.linalg import subspace_angles
@@ -171,3 +172,8 @@ def test_predict_reads_rows_block_by_block(small_samples, union, tmp_path):
     mapped = np.load(tmp_path / "points.npy", mmap_mode="r")
     np.testing.assert_array_equal(model.predict(mapped), model.predict(union.data))
     assert MemoryRows(mapped).in_memory is False
+    chunked = da.from_array(union.data, chunks=(300, 20))
+    np.testing.assert_array_equal(model.predict(chunked), model.predict(union.data))
+    np.testing.assert_allclose(model.score(chunked), model.score(union.data))
+    with pytest.raises(ValueError, match="19 features"):
+        model.predict(chunked[:, :19].rechunk({1: -1}))

@@ -139,7 +139,7 @@ def test_few_chunks_are_in_memory_at_a_time(client, tmp_path, scheduler):
     assert len(results) == 40
     in_flight = [int(path.read_text()) for path in tmp_path.glob("made-*")]
     assert len(in_flight) == 40
-    assert max(in_flight) <= 6
+    assert max(in_flight) <= 2
 
 
 def dies_once(folder, block, first_row):

@@ -80,7 +80,7 @@ def finite_rows(
         wrong = ~np.isfinite(points).all(axis=1)
         if wrong.any():
             first = int(wrong.argmax())
-            row = first + numbers if isinstance(numbers, int) else int(numbers[first])
+            row = int(np.ravel(numbers)[first] if np.ndim(numbers) else numbers + first)
             value = points[first][~np.isfinite(points[first])][0]
             raise ValueError(
                 f"row {row} holds {value}, but every entry must be finite; drop such "

@@ -98,11 +98,18 @@ class DaskRows:
         """
         from dask import delayed
 
-        shipped = delayed(unpacked, pure=False)(packed(function))
-        run = delayed(_run_chunk, pure=False)
-        tasks = [run(shipped, chunk, place) for chunk, place in self._chunks()]
-        for results in _results(tasks, n_jobs):
-            yield from results
+        # One task makes a chunk and works on it: chunks that were made and wait, be it
+        # for the function to arrive, would fill the memory of a worker.
+        worked = self.array.map_blocks(
+            _run_chunk,
+            function=delayed(unpacked, pure=False)(packed(function)),
+            dtype=object,
+            meta=np.empty((0, 0), object),
+            chunks=((1,) * self.array.numblocks[0], (1,)),
+            rows_dtype=self.dtype,
+        )
+        for results in _results(list(worked.to_delayed().ravel()), n_jobs):
+            yield from results.item()
 
     def _chunks(self) -> Iterator[tuple[Any, _Place]]:
         """Yield the delayed chunks that hold rows, and their places."""
@@ -192,18 +199,25 @@ def _current_client() -> Any:
 
 
 def _run_chunk(
-    function: Callable[[NDArray[np.floating], int], Result], chunk: Any, place: _Place
-) -> list[Result]:
+    chunk: Any,
+    function: Callable[[NDArray[np.floating], int], Result],
+    rows_dtype: np.dtype[np.floating],
+    block_info: Any,
+) -> NDArray[np.object_]:
     """Run the function on the blocks of a chunk, on a worker."""
+    start, stop = block_info[0]["array-location"][0]
+    place = _Place(start, (stop - start, block_info[0]["shape"][1]), rows_dtype)
     _check_chunk(chunk, place)
     height = block_rows(place.shape[1])
     results = []
     with one_blas_thread():
-        for start in range(0, len(chunk), height):
-            first = place.first_row + start
-            block = finite_rows(chunk[start : start + height], place.dtype, first)
-            results.append(function(block, first))
-    return results
+        for first in range(0, len(chunk), height):
+            rows = chunk[first : first + height]
+            block = finite_rows(rows, rows_dtype, start + first)
+            results.append(function(block, start + first))
+    only = np.empty((1, 1), object)
+    only[0, 0] = results
+    return only
 
 
 def _pick(
