@@ -3,6 +3,7 @@ import pytest
 from scipy.sparse.csgraph import connected_components
 
 from ekss.graph import (
+    coassociation,
     coassociation_dense,
     coassociation_topq,
     nearest_by_votes,
@@ -204,6 +205,25 @@ def test_votes_outside_finds_the_best_points_of_other_groups():
         assert (group[kept] != group[i]).all()
         outside = np.sort(dense[i, group != group[i]])[::-1]
         np.testing.assert_allclose(np.sort(graph[i, kept])[::-1], outside[:4])
+
+
+def test_votes_outside_of_many_rows_come_from_a_sample(monkeypatch):
+    labels = random_labels(200, 40, K=3)
+    group = np.random.default_rng(5).integers(0, 4, 200)
+    rows = np.array([3, 50, 150, 199])
+    monkeypatch.setattr(coassociation, "MAX_BRIDGE_PAIRS", 4 * 60)
+    graph = votes_outside(prepare_votes(labels), rows, group, q=60)
+    again = votes_outside(prepare_votes(labels), rows, group, q=60)
+    offered = np.unique(graph.indices)
+    assert 40 < len(offered) <= 60
+    dense = coassociation_dense(labels)
+    graph, again = graph.toarray(), again.toarray()
+    np.testing.assert_array_equal(graph, again)
+    assert set(np.flatnonzero(graph.any(axis=1))) == set(rows)
+    for i in rows:
+        others = offered[group[offered] != group[i]]
+        np.testing.assert_allclose(graph[i, others], dense[i, others])
+        assert np.count_nonzero(graph[i]) == np.count_nonzero(dense[i, others])
 
 
 @pytest.mark.parametrize(

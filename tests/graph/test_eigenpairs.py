@@ -233,6 +233,51 @@ def test_thin_large_graph_that_stalls_lanczos_is_solved():
     assert_allclose(1 - found.values, 1 - expected, rtol=1e-5, atol=1e-14)
 
 
+@pytest.mark.parametrize("clique_size", [20, 60])
+def test_large_component_is_solved_to_the_loose_residual(
+    monkeypatch, iterative, clique_size
+):
+    graph = ring_of_cliques(12, clique_size, link=0.05)
+    precise = spectral_embedding(graph, 9, random_state=0)
+    monkeypatch.setattr(eigenpairs, "MAX_PRECISE_SIZE", 0)
+    loose = spectral_embedding(graph, 9, random_state=0)
+    assert loose.residual <= eigenpairs.MAX_LOOSE_RESIDUAL
+    # repeated values, all copies of which must be found
+    assert_allclose(loose.values, precise.values, atol=1e-6)
+    overlap = np.linalg.svd(loose.vectors.T @ precise.vectors)[1]
+    assert_allclose(overlap, 1, atol=1e-6)
+
+
+def test_large_component_takes_fewer_products(monkeypatch, iterative):
+    graph = connected_graph(700, 0.005, np.random.default_rng(0))
+    products = []
+    deflate = eigenpairs._deflate
+
+    def counted(operator, found):
+        def apply(x):
+            products[-1] += 1
+            return operator.apply(x)
+
+        return deflate(eigenpairs._Operator(apply, operator.resolution), found)
+
+    monkeypatch.setattr(eigenpairs, "_deflate", counted)
+    for size in (eigenpairs.MAX_PRECISE_SIZE, 0):
+        products.append(0)
+        monkeypatch.setattr(eigenpairs, "MAX_PRECISE_SIZE", size)
+        spectral_embedding(graph, 6, random_state=0)
+    assert 0 < products[1] < products[0]
+
+
+def test_block_iteration_stops_at_the_loose_residual(monkeypatch, iterative):
+    graph = connected_graph(700, 0.005, np.random.default_rng(0))
+    monkeypatch.setattr(eigenpairs, "largest_vectors", stalled)
+    monkeypatch.setattr(eigenpairs, "LAST_DENSE_SIZE", 0)
+    monkeypatch.setattr(eigenpairs, "MAX_PRECISE_SIZE", 0)
+    found = spectral_embedding(graph, 5, random_state=0)
+    assert 1e-12 < found.residual <= eigenpairs.MAX_LOOSE_RESIDUAL
+    assert_allclose(found.values, dense_pairs(graph)[0][:5], atol=1e-6)
+
+
 def test_failure_of_all_solvers_warns_with_residual(monkeypatch, iterative, rng_graph):
     monkeypatch.setattr(eigenpairs, "largest_vectors", stalled)
     monkeypatch.setattr(eigenpairs, "MAX_RESIDUAL", 1e-30)

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import block_diag, csr_array
 from sklearn.metrics import adjusted_rand_score
 
-from ekss.graph import eigenpairs
+from ekss.graph import eigenpairs, kmeans
 from ekss.graph.components import as_graph, can_be_clusters, settle_components
 from ekss.graph.spectral import spectral_labels
 
@@ -76,6 +76,19 @@ def test_labels_same_seed_same_bytes(monkeypatch):
     first, second = (spectral_labels(graph, 3, random_state=9) for _ in range(2))
     assert first.labels.tobytes() == second.labels.tobytes()
     assert first.embedding.tobytes() == second.embedding.tobytes()
+
+
+def test_labels_of_large_graphs_are_those_of_the_precise_way(monkeypatch):
+    graph, _ = planted_blocks([400, 300, 300], 0.1, 0.01, np.random.default_rng(0))
+    precise = spectral_labels(graph, 3, random_state=0)
+    monkeypatch.setattr(eigenpairs, "MAX_PRECISE_SIZE", 500)
+    monkeypatch.setattr(kmeans, "ALL_ROWS", 500)
+    large = spectral_labels(graph, 3, random_state=0)
+    again = spectral_labels(graph, 3, random_state=0)
+    assert_array_equal(large.labels, precise.labels)
+    assert_allclose(large.eigenvalues, precise.eigenvalues, atol=1e-6)
+    assert large.embedding.tobytes() != precise.embedding.tobytes()
+    assert large.embedding.tobytes() == again.embedding.tobytes()
 
 
 def test_labels_are_numbered_by_first_appearance():

@@ -170,11 +170,12 @@ def scan_outside(
     table: NDArray[np.uint16],
     rows: NDArray[np.int64],
     group: NDArray[np.int64],
+    n_offered: int,
     keys: NDArray[np.uint64],
     neighbours: NDArray[np.int32],
 ) -> None:
-    """Offer to each of the rows all points that are not in its own group."""
-    n = labels.shape[1]
+    """Offer to each row those of the first points that are not in its own group."""
+    n = n_offered
     votes = np.empty(_TILE_COLUMNS, np.uint32)
     partial = np.empty(_TILE_COLUMNS, np.uint16)
     for first in range(0, n, _TILE_COLUMNS):

@@ -29,6 +29,9 @@ SMALLEST_SIZE_SHARE = 1 / 16
 # Connections a stray point gets.
 _BRIDGES = 10
 
+# Stray points are compared with all others up to so many pairs, then with a sample.
+MAX_BRIDGE_PAIRS = 10**10
+
 # The scan over pairs is done in equal parts, so that progress can be reported.
 SCAN_CHUNKS = 64
 
@@ -180,16 +183,32 @@ def votes_outside(
     graph : csr_array of shape (n_samples, n_samples)
         Directed; rows that were not asked for, or that share no vote with any other
         group, are empty.
+
+    Notes
+    -----
+    Time O(len(rows) n_samples n_base) byte comparisons up to 10^10 pairs. Beyond,
+    which takes more than 100,000 points, the rows choose from a random sample of the
+    points that makes so many pairs.
     """
     from ekss.graph import _votes  # loads numba on first use
 
-    rows = np.asarray(rows, np.int64)
+    rows, group = np.asarray(rows, np.int64), np.asarray(group, np.int64)
+    n = votes.n_samples
+    n_offered = MAX_BRIDGE_PAIRS // max(len(rows), 1)
+    if n_offered >= n:
+        labels, positions, offered = votes.labels, rows, np.arange(n)
+    else:
+        offered = np.sort(np.random.default_rng(0).permutation(n)[:n_offered])
+        points = np.concatenate([offered, rows])
+        labels, group = votes.labels[:, points], group[points]
+        positions = np.arange(n_offered, len(points))
     keys, index = _empty_heaps(len(rows), q)
     _votes.scan_outside(
-        votes.labels, votes.table, rows, np.asarray(group, np.int64), keys, index
+        labels, votes.table, positions, group, len(offered), keys, index
     )
     found = _sorted_neighbours(keys, index, votes.unit)
-    return graph_of_rows(found, rows, votes.n_samples)
+    in_all = np.where(found.index >= 0, offered[found.index], -1).astype(np.int32)
+    return graph_of_rows(Neighbours(in_all, found.value), rows, n)
 
 
 def bridge_by_votes(votes: Votes, q: int) -> partial[sparse.csr_array]:

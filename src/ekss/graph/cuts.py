@@ -17,10 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import qr, svd
 from scipy.sparse import csr_array
-from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
 
 from ekss.graph.components import Bridge, as_graph, settle_components
+from ekss.graph.kmeans import kmeans_labels
 from ekss.graph.ncut import cluster_links
 from ekss.graph.spectral import (
     SpectralEmbedding,
@@ -236,8 +235,4 @@ def merge_pieces(
 def _kmeans(
     rows: NDArray[np.float64], n_clusters: int, rng: np.random.Generator
 ) -> NDArray[np.integer]:
-    kmeans = KMeans(n_clusters, n_init=_RESTARTS, random_state=int(rng.integers(2**31)))
-    with warnings.catch_warnings():
-        # Fewer distinct rows than clusters: the cut has empty clusters and is dropped.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return kmeans.fit(rows).labels_
+    return kmeans_labels(rows, n_clusters, _RESTARTS, int(rng.integers(2**31)))

@@ -12,8 +12,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, diags_array
-from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
 
 from ekss.graph.components import (
     Bridge,
@@ -23,6 +21,7 @@ from ekss.graph.components import (
     settle_components,
 )
 from ekss.graph.eigenpairs import Eigenpairs, component_eigenpairs
+from ekss.graph.kmeans import kmeans_labels
 
 Case = Literal["fewer", "equal", "more"]
 
@@ -223,7 +222,7 @@ def spectral_labels(
     labels = settled.group_of.copy()
     is_equal = settled.n_groups == n_clusters and n_eigenvectors == n_clusters
     if not (settled.is_final or is_equal):
-        labels[in_cut] = _kmeans_labels(
+        labels[in_cut] = _filled_kmeans(
             embedding[in_cut], n_clusters, n_init, kmeans_rng
         )
     # Numbered before counting, so that of equal clusters the first one is largest.
@@ -321,16 +320,11 @@ def unit_rows(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     return rows / np.where(norms > 0, norms, 1.0)
 
 
-def _kmeans_labels(
+def _filled_kmeans(
     rows: NDArray[np.float64], n_clusters: int, n_init: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """K-means with restarts; clusters left empty by coinciding rows are filled."""
-    seed = int(rng.integers(2**31))
-    kmeans = KMeans(n_clusters, n_init=n_init, random_state=seed)
-    with warnings.catch_warnings():
-        # Fewer distinct rows than clusters is dealt with, and told, below.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        labels = kmeans.fit(rows).labels_.astype(np.int64)
+    labels = kmeans_labels(rows, n_clusters, n_init, int(rng.integers(2**31)))
     empty = np.setdiff1d(np.arange(n_clusters), labels)
     if empty.size:
         warnings.warn(
