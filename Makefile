@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test lint types tests bench clean
+.PHONY: help demo test lint types tests bench bench-scale clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 12
@@ -33,6 +33,9 @@ tests: $(STAMP)  ## the test suite alone
 
 bench: $(STAMP)  ## speed as ratios, each against its limit in the same run
 	$(BIN)/python benchmarks/speed.py
+
+bench-scale: $(STAMP)  ## time and memory up to a million points, to ekss-results/
+	$(BIN)/ekss bench scale
 
 clean:  ## remove the environment and everything generated
 	rm -rf $(VENV) demo build dist .pytest_cache .ruff_cache .mypy_cache

@@ -116,6 +116,14 @@ BAD_OPTIONS = {
     "members in words": ((*K, "--members", "many"), "such as 200, or auto"),
     "candidates above n": ((*K, "--candidates", "99"), "--candidates 99 exceeds"),
     "unknown method": ((*K, "--method", "kmeans"), "kmeans"),
+    "graph of no kind": ((*K, "--graph", "dense"), "--graph 'dense' is not known"),
+    "few samples": ((*K, "--max-samples", "0"), "--max-samples 0 is below 1"),
+    "no memory": ((*K, "--memory-limit", "lots"), "--memory-limit 'lots' is no amount"),
+    "little memory": ((*K, "--memory-limit", "1MB"), "than --memory-limit 1 MB; no"),
+    "foreign limit": (
+        (*K, "--method", "kss", "--memory-limit", "1GB"),
+        "--memory-limit is not known to method kss",
+    ),
     "foreign members": ((*K, "--method", "kss", "--members", "5"), "use method ekss"),
     "foreign dim": (
         (*K, "--method", "tsc", "--dim", "2"),

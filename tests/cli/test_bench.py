@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from ekss.benchmarks import PROFILES
+from ekss.benchmarks import PROFILES, SCALE_PROFILES, ScaleProfile
 from ekss.benchmarks._recipes import Points, prepare_features, recipe_of
 from ekss.cli import app
 
@@ -78,5 +78,32 @@ def test_table2_without_data_says_so(tmp_path):
 )
 def test_wrong_option_is_refused_in_words(option, value, words, tmp_path):
     result = invoke("table1", "--data-home", tmp_path, option, value)
+    assert isinstance(result.exception, ValueError)
+    assert words in str(result.exception)
+
+
+def test_scale_runs_one_cell_after_the_other_and_goes_on(monkeypatch, tmp_path):
+    tiny = ScaleProfile("smoke", (200,), n_base=4, all_pairs=0, free_base=4)
+    monkeypatch.setitem(SCALE_PROFILES, "smoke", tiny)
+    arguments = ["scale", "--profile", "smoke", "--workers", 2, "-o", tmp_path]
+    result = invoke(*arguments)
+    assert result.exit_code == 0, result.output
+    assert "3 cells, 0 of them on disk" in result.output
+    assert "with 1 at a time" in result.output
+    rows = [json.loads(path.read_text()) for path in tmp_path.glob("rows/*.json")]
+    assert {row["cell"]["params"]["workers"] for row in rows} == {2}
+    assert "Workers of a fit: 2" in (tmp_path / "scale.md").read_text()
+    assert "3 cells, 3 of them on disk" in invoke(*arguments).output
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("--profile", "huge", "choose one of smoke, full"),
+        ("--workers", "0", "workers=0 runs nothing"),
+    ],
+)
+def test_wrong_option_of_scale_is_refused_in_words(option, value, words, tmp_path):
+    result = invoke("scale", "--data-home", tmp_path, option, value)
     assert isinstance(result.exception, ValueError)
     assert words in str(result.exception)

@@ -18,7 +18,6 @@ from ekss.graph.cuts import Cut
 from ekss.graph.selection import (
     fit_quality,
     select_cut,
-    total_for_counts,
     total_of,
     usable_dims,
 )
@@ -349,12 +348,6 @@ def test_selection_finds_the_truth_among_wrong_cuts():
     best, totals = select_cut(cuts, full_evidence(data))
     assert best == len(wrong)
     assert totals[best] == score_cut(data.target, full_evidence(data)).total
-
-
-def test_between_numbers_of_clusters_the_votes_count_once_more():
-    score = CutScore(3.0, 0.5, 0.2)
-    assert total_for_counts(score) == pytest.approx(score.total + np.log(0.2))
-    assert total_for_counts(np.float32(2.5)) == 2.5
 
 
 def test_scores_may_be_numbers_or_have_a_total():

@@ -10,6 +10,8 @@ from ekss.benchmarks._paper import DATASETS, METHODS
 from ekss.benchmarks._profiles import PROFILES, Profile
 from ekss.benchmarks._rows import read_rows
 from ekss.benchmarks._runner import Step, open_cells, run_plan
+from ekss.benchmarks._scale import SCALE_PROFILES, ScaleProfile, plan_scale
+from ekss.benchmarks._scale_page import write_scale
 from ekss.benchmarks._table1 import plan_table1
 
 __all__ = [
@@ -18,19 +20,23 @@ __all__ = [
     "FIGURE_PROFILES",
     "METHODS",
     "PROFILES",
+    "SCALE_PROFILES",
     "Cell",
     "Figure",
     "FigureProfile",
     "Plan",
     "Profile",
+    "ScaleProfile",
     "Step",
     "loaders",
     "open_cells",
     "plan_ablation",
+    "plan_scale",
     "plan_table1",
     "read_rows",
     "run_plan",
     "write_ablation",
+    "write_scale",
     "write_table1",
     "write_table2",
     "write_table3",

@@ -1,4 +1,4 @@
-"""The six data sets of Table I, loaded from the data home."""
+"""The six data sets of Table I, and all of MNIST, loaded from the data home."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ _FETCHERS: dict[str, tuple[str, dict[str, Any]]] = {
     "coil100": ("fetch_coil100", {}),
     "usps": ("fetch_usps", {}),
     "mnist": ("fetch_mnist", {"subset": "test"}),
+    "mnist70k": ("fetch_mnist", {"subset": "all"}),
 }
 
 

@@ -15,6 +15,7 @@ from ekss.cli._bench_run import (
     Fresh,
     Jobs,
     Output,
+    count_workers,
     run_and_write,
     say,
     say_missing,
@@ -158,6 +159,49 @@ def ablation(
         part.profile,
         output=output,
         jobs=jobs,
+        fresh=fresh,
+        dry_run=dry_run,
+        console=console,
+    )
+
+
+@bench_app.command()
+def scale(
+    profile: Annotated[
+        str, typer.Option(help="smoke (a minute), full (up to a million points).")
+    ] = "full",
+    workers: Annotated[
+        int, typer.Option(help="Parallel workers of a fit; -1 is one a core.")
+    ] = -1,
+    output: Output = DEFAULT_OUTPUT,
+    data_home: Home = None,
+    fresh: Fresh = False,
+    dry_run: DryRun = False,
+) -> None:
+    """Time, memory and error of EKSS as the number of points grows, and MNIST-70k."""
+    from rich.console import Console
+
+    from ekss.benchmarks import SCALE_PROFILES, loaders, plan_scale, write_scale
+    from ekss.datasets import get_data_home
+
+    if profile not in SCALE_PROFILES:
+        known = ", ".join(SCALE_PROFILES)
+        raise ValueError(f"profile={profile!r} is unknown; choose one of {known}")
+    console, sizes = Console(), SCALE_PROFILES[profile]
+    plan = plan_scale(
+        sizes,
+        get_data_home(data_home),
+        loaders(data_home),
+        workers=count_workers("workers", workers),
+        report=lambda text: say(console, f"{text} ..."),
+    )
+    say_missing(plan, console)
+    run_and_write(
+        plan,
+        write_scale,
+        sizes,
+        output=output,
+        jobs=1,
         fresh=fresh,
         dry_run=dry_run,
         console=console,

@@ -58,7 +58,7 @@ def run_and_write(
     """
     from ekss.benchmarks import run_plan
 
-    workers = _workers(jobs)
+    workers = count_workers("jobs", jobs)
     _say_estimate(plan, output, workers, fresh, console)
     if dry_run:
         _say_costs(plan, console)
@@ -86,10 +86,13 @@ def say_missing(plan: Plan, console: Console) -> None:
         say(console, f"missing: {name}: {reason}")
 
 
-def _workers(jobs: int) -> int:
-    if jobs == 0 or jobs < -1:
-        raise ValueError(f"jobs={jobs} runs nothing; pass a count, or -1 for all cores")
-    return (os.cpu_count() or 1) if jobs == -1 else jobs
+def count_workers(option: str, wanted: int) -> int:
+    """Return how many work at a time; -1 stands for one a core."""
+    if wanted == 0 or wanted < -1:
+        raise ValueError(
+            f"{option}={wanted} runs nothing; pass a count, or -1 for all cores"
+        )
+    return (os.cpu_count() or 1) if wanted == -1 else wanted
 
 
 def _say_estimate(

@@ -63,6 +63,35 @@ def cluster(
         ),
     ] = None,
     affine: shared.Affine = None,
+    graph: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND",
+            help="Votes that are looked at (ekss): exact, all pairs; approximate, "
+            "likely pairs; sample, of 10000 rows, the others follow.",
+            show_default="by the number of points",
+            rich_help_panel="Clustering",
+        ),
+    ] = None,
+    max_samples: Annotated[
+        int | None,
+        typer.Option(
+            parser=shared.whole_number,
+            metavar="M",
+            help="Points to which each member is fitted (ekss).",
+            show_default="10000",
+            rich_help_panel="Clustering",
+        ),
+    ] = None,
+    memory_limit: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="Refuse to start if more would be needed (ekss), such as 4GB.",
+            show_default="what is free",
+            rich_help_panel="Clustering",
+        ),
+    ] = None,
     preprocess: shared.Preprocess = None,
     seed: shared.Seed = 0,
     jobs: shared.Jobs = -1,
@@ -125,6 +154,9 @@ def cluster(
             members_of(members),
             span_of("candidates", candidates),
             affine,
+            graph,
+            count_of("max-samples", max_samples),
+            memory_limit,
         )
         if auto:
             refuse_auto(method.value, settings)

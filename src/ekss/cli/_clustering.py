@@ -118,7 +118,8 @@ def _check_files(request: Request) -> None:
 
 def _plan(request: Request, found: Read) -> list[tuple[str, str]]:
     settings = ", ".join(
-        f"{name} {'-'.join(map(str, value)) if isinstance(value, tuple) else value}"
+        f"{name.replace('_', ' ')} "
+        f"{'-'.join(map(str, value)) if isinstance(value, tuple) else value}"
         for name, value in request.settings.given().items()
     )
     k = request.clusters

@@ -23,6 +23,9 @@ _PARAMETERS = {
     "members": "n_base",
     "candidates": "n_candidates",
     "affine": "affine",
+    "graph": "graph",
+    "max_samples": "max_samples",
+    "memory_limit": "memory_limit",
 }
 
 
@@ -48,6 +51,9 @@ class Settings:
     members: int | str | None = None
     candidates: int | tuple[int, int] | None = None
     affine: bool | None = None
+    graph: str | None = None
+    max_samples: int | None = None
+    memory_limit: str | None = None
 
     def given(self) -> dict[str, Any]:
         """Return the settings that were made."""
@@ -111,11 +117,16 @@ def refuse_auto(method: str, settings: Settings) -> None:
 
 def in_options(text: str) -> str:
     """Write the names of parameters in a message as those of the options."""
-    options = {word: f"--{name}" for name, word in _PARAMETERS.items()}
+    options = {word: option_of(name) for name, word in _PARAMETERS.items()}
     options |= {"n_clusters": "-k", "n_jobs": "--jobs", "random_state": "--seed"}
     for word, option in options.items():
         text = re.sub(rf"\b{word}=", f"{option} ", text)
     return text
+
+
+def option_of(name: str) -> str:
+    """Return the option of a setting."""
+    return f"--{name.replace('_', '-')}"
 
 
 def estimator_class(method: str) -> Any:
@@ -131,8 +142,8 @@ def _refuse_foreign(method: str, settings: Settings) -> None:
         if name not in known:
             others = [other for other in _CLASSES if name in options_of(other)]
             raise ValueError(
-                f"--{name} is not known to method {method}; leave it out, or use "
-                f"method {_listed(others)}"
+                f"{option_of(name)} is not known to method {method}; leave it out, or "
+                f"use method {_listed(others)}"
             )
 
 

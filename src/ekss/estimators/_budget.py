@@ -21,21 +21,27 @@ _BLOCK_ROWS = 2**14
 _PRODUCT = 0.045  # one multiplication of a point with a basis
 _SQUARE = 0.5  # one coordinate of a point in a candidate subspace
 _GATHER = 4.0  # one entry of a point in the update of a basis
-_VOTE = 0.045  # one member's vote on one pair
+_VOTE = 0.045  # one member's vote on one pair of all
+_LIKELY_VOTE = 0.2  # one member's vote on one likely pair
 _LOOKUP = 5.0  # one cluster of one row in one member, when rows are extended
-_READ = 3.0  # one entry of a row that is read once
-_GRAPH_EDGE = 900.0  # one edge, when a graph is cut once
+_READ = 3.0  # one entry of a row that is read once for all members
+_STREAM = 8.0  # one entry of a row that is read anew by every member
+_GRAPH_EDGE = 2000.0  # one edge, when a graph is cut once
 _CUT = 90_000.0  # one point, when a graph is cut in all ways
+_CUT_START = 5e7  # a graph that is cut in all ways, whatever its size
+_STEP = 4e5  # an iteration of a member, whatever the data
 _JUDGE = 2500.0  # one point, when one cut is judged
 # A product of this shape took so many seconds there.
 _REFERENCE_SHAPE = 4096, 64, 64
-_REFERENCE_SECONDS = 4096 * 64 * 64 * _PRODUCT * 1e-9
+_REFERENCE_SECONDS = 3.5e-4
 
 # Trees and half a window of ekss.graph.nearest_by_votes_approximate, and the friends
 # of friends: pairs that it looks at for a point.
 _LIKELY_PAIRS = 12 * 128 + 110
 # Cuts that are judged, of each graph.
 _CUTS_A_GRAPH = 5
+# Points on which two halves of an ensemble that may grow are compared.
+_COMPARED = 1000
 
 
 @dataclass(frozen=True)
@@ -229,27 +235,34 @@ def _member_seconds(work: Workload) -> float:
     fitted = min(work.voted, work.max_samples)
     passes = work.max_iter + 1
     update = _GATHER * work.n_features
-    each = fitted * passes * (_assign_nanoseconds(work) + update)
+    each = passes * (_STEP + fitted * (_assign_nanoseconds(work) + update))
     if fitted < work.voted:
-        each += work.voted * (_assign_nanoseconds(work) + _READ * work.n_features)
-    return 1e-9 * members * each / work.n_workers
+        each += work.voted * (_assign_nanoseconds(work) + _STREAM * work.n_features)
+    seconds = 1e-9 * members * each / work.n_workers
+    if members < work.n_base:
+        seconds += 2 * _all_cuts_seconds(work, min(work.voted, _COMPARED))
+    return seconds
 
 
 def _vote_seconds(work: Workload) -> float:
     members, _, _ = _likely(work)
     n = work.voted
-    pairs = n * n / 2
+    each = n * n / 2 * _VOTE
     if work.graph == "approximate":
-        pairs = min(pairs, n * _LIKELY_PAIRS)
-    return 0.2 + 1e-9 * pairs * members * _VOTE * _label_bytes(work) / work.n_workers
+        each = min(each, n * _LIKELY_PAIRS * _LIKELY_VOTE)
+    return 0.2 + 1e-9 * members * each * _label_bytes(work) / work.n_workers
 
 
 def _cut_seconds(work: Workload) -> float:
     n = work.voted
     if work.n_graphs == 1:
         return 1e-9 * n * _GRAPH_EDGE * (work.top_q + work.n_clusters)
+    return _all_cuts_seconds(work, n)
+
+
+def _all_cuts_seconds(work: Workload, n: int) -> float:
     rounds = -(-work.n_graphs // work.n_workers)
-    return 1e-9 * n * _CUT * rounds
+    return 1e-9 * rounds * (_CUT_START + n * _CUT)
 
 
 def _choice_seconds(work: Workload) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -169,13 +169,10 @@ class Cutting:
         return list(self._map(cut, len(tasks), "cuts"))
 
     def totals(
-        self,
-        labels: Sequence[NDArray[np.int64]],
-        evidence: Evidence,
-        total: Callable[[Any], float] = total_of,
+        self, labels: Sequence[NDArray[np.int64]], evidence: Evidence
     ) -> list[float]:
         """Score every partition."""
-        judge = partial(judge_cut, labels, evidence, self.score, total)
+        judge = partial(judge_cut, labels, evidence, self.score)
         return list(self._map(judge, len(labels), "choice"))
 
     def _map(self, function: Any, count: int, description: str) -> Iterator[Any]:
@@ -211,11 +208,10 @@ def judge_cut(
     labels: Sequence[NDArray[np.int64]],
     evidence: Evidence,
     score: Score,
-    total: Callable[[Any], float],
     number: int,
 ) -> float:
     """Score one partition; a function of the module, so that processes can call."""
-    return total(score(labels[number], evidence))
+    return total_of(score(labels[number], evidence))
 
 
 def distinct_cuts(pools: Sequence[Sequence[Cut]]) -> list[tuple[int, Cut]]:

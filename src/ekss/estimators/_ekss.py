@@ -42,8 +42,8 @@ class EKSS(VotingClusterer):
     Parameters
     ----------
     n_clusters : int or "auto", default=8
-        Number of clusters K. "auto" takes the number whose best cut has the lowest
-        ``cut_score`` (votes count more than between cuts), at least 2.
+        Number of clusters K. "auto" takes the number, at least 2, that is confirmed by
+        members with hardly as many candidates, which cannot split clusters.
     subspace_dim : "auto", int or (int, int), default="auto"
         Dimension of the candidate subspaces; with a pair each member draws its own
         from that range, and the clusters get the middle of it, rounded down. "auto"
@@ -143,7 +143,8 @@ class EKSS(VotingClusterer):
         ``origin``, ``top_q`` and ``score``; otherwise empty.
     counts_ : tuple
         With ``n_clusters="auto"``: the numbers of clusters of the last round of the
-        search, best first, with ``n_clusters`` and ``score``; otherwise empty.
+        search, best first, with ``n_clusters``, ``score`` and ``confirmed``; otherwise
+        empty.
     agreement_ : float or None
         With ``n_base="auto"``: share of points to which two halves of the members give
         the same cluster, where it was measured last.

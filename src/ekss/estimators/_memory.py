@@ -64,7 +64,7 @@ def workload_of(model: Any, rows: Rows) -> Workload:
     """
     n_samples, n_features = rows.shape
     n_clusters = _number(model.n_clusters, FIRST_GUESS)
-    sampled = min(n_samples, enough_rows(n_clusters))
+    sampled = _fitted_rows(model.max_samples, n_samples, n_clusters)
     voted = sampled if model.graph_ == "sample" else n_samples
     in_pieces = _is_auto(model.subspace_dim) and _is_auto(model.n_candidates)
     most_dims = max(1, min(MOST_DIMS, n_features // 2))
@@ -164,15 +164,16 @@ def _system_bytes() -> float | None:
         return None
 
 
-def _group_bytes(root: Path = Path("/sys/fs/cgroup")) -> Iterator[float]:
+def _group_bytes(
+    root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")
+) -> Iterator[float]:
     """Yield what the control groups of version 2 and 1 leave, where they limit."""
-    for most, used in (
-        (root / "memory.max", root / "memory.current"),
-        (
-            root / "memory/memory.limit_in_bytes",
-            root / "memory/memory.usage_in_bytes",
-        ),
-    ):
+    found = re.search(r"^0::/(.*)$", _read(own), re.MULTILINE)
+    folders = {root, root / found[1].strip()} if found else {root}
+    places = [(folder / "memory.max", folder / "memory.current") for folder in folders]
+    first = root / "memory"
+    places.append((first / "memory.limit_in_bytes", first / "memory.usage_in_bytes"))
+    for most, used in places:
         limit, now = _read(most).strip(), _read(used).strip()
         if limit.isdigit() and now.isdigit():
             yield max(float(limit) - float(now), 0.0)

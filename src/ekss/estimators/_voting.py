@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 
 import numpy as np
@@ -34,9 +35,19 @@ from ekss.estimators._checks import (
     is_auto,
 )
 from ekss.estimators._coordinates import Coordinates, leading_coordinates
-from ekss.estimators._counting import FIRST_GUESS, Count, count_clusters, is_near
+from ekss.estimators._counting import (
+    Count,
+    count_clusters,
+    judge_options,
+    seek_counts,
+)
 from ekss.estimators._cutting import ChosenCut, Cutting, gather_evidence
-from ekss.estimators._members import Ensemble, Wanted, member_options
+from ekss.estimators._members import (
+    Ensemble,
+    Wanted,
+    member_options,
+    run_members,
+)
 from ekss.graph.cuts import CUTTERS, Cutter
 from ekss.graph.selection import Score, score_cut
 
@@ -45,7 +56,6 @@ _STEPS = (100, 200, 400)
 # The number of clusters is sought with so many members on so many points.
 _SCOUTS = 100
 _SCOUTED_POINTS = 4000
-_ROUNDS = 5
 _OR_AUTO = ' or "auto"'
 
 
@@ -107,24 +117,32 @@ class VotingClusterer(SubspaceClusterer):
         )
         if not isinstance(self.n_base, str):
             scout.set_params(n_base=min(self.n_base, _SCOUTS))
-        guess = min(FIRST_GUESS, len(points))
         with progress("clusters", None, show=self.verbose > 0):
-            for _ in range(_ROUNDS):
-                scout.set_params(n_clusters=guess)
-                self.counts_ = scout._count(points, seed)
-                if not self.counts_ or is_near(self.counts_[0].n_clusters, guess):
-                    break
-                guess = self.counts_[0].n_clusters
+            self.counts_ = seek_counts(
+                lambda guess: scout._count(points, guess, seed), len(points)
+            )
         return self.counts_[0].n_clusters if self.counts_ else 1
 
-    def _count(self, points: NDArray[np.floating], seed: int) -> tuple[Count, ...]:
-        """Score numbers of clusters near the present one."""
+    def _count(
+        self, points: NDArray[np.floating], guess: int, seed: int
+    ) -> tuple[Count, ...]:
+        """Score numbers of clusters near the guess."""
+        self.set_params(n_clusters=guess)
         ballot = self._vote(points, seed, scouting=True)
-        cutting, ensemble = ballot.cutting, ballot.ensemble
-        evidence = gather_evidence(ballot.kept, ballot.geometry, ensemble.labels)
-        return count_clusters(
-            cutting.votes(ensemble), evidence, self.n_clusters_, cutting
+        kept, cutting, ensemble = ballot.kept, ballot.cutting, ballot.ensemble
+        judges = run_members(
+            kept.points,
+            # Other draws than those of the members.
+            seed + 1,
+            judge_options(ensemble.origin[2], ballot.geometry, guess),
+            ceil(self.n_base_ / 2),
+            known=None,
+            n_jobs=self.n_jobs,
+            show=False,
         )
+        evidence = gather_evidence(kept, ballot.geometry, ensemble.labels)
+        votes = cutting.votes(ensemble)
+        return count_clusters(votes, evidence, judges.labels, guess, cutting)
 
     def _resolve_affine(self, points: NDArray[np.floating]) -> bool:
         if not is_auto("affine", self.affine, "True or False"):

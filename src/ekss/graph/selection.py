@@ -114,15 +114,6 @@ class CutScore:
         parts = np.log([getattr(self, term) for term in EXPONENTS])
         return float(parts @ list(EXPONENTS.values()))
 
-    @property
-    def total_for_counts(self) -> float:
-        """Logarithm of residual * overlap^2 * dissent^3, between numbers of clusters.
-
-        The residual falls with every further cluster, whatever the data; only votes
-        speak against one too many, so they count more.
-        """
-        return self.total + float(np.log(self.dissent))
-
 
 Score = Callable[[NDArray[np.int64], Evidence], Any]
 
@@ -199,11 +190,6 @@ def select_cut(
 def total_of(score: Any) -> float:
     """Return the number that a score stands for."""
     return float(getattr(score, "total", score))
-
-
-def total_for_counts(score: Any) -> float:
-    """Return the number by which cuts into different numbers of clusters compare."""
-    return float(getattr(score, "total_for_counts", total_of(score)))
 
 
 def fit_quality(
