@@ -29,7 +29,7 @@ types: $(STAMP)  ## static types
 	$(BIN)/mypy
 
 tests: $(STAMP)  ## the test suite alone
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 bench: $(STAMP)  ## speed as ratios, each against its limit in the same run
 	$(BIN)/python benchmarks/speed.py

@@ -25,8 +25,13 @@ cloudpickle.register_pickle_by_value(sys.modules[__name__])
 QUIET = {"n_jobs": None, "description": "", "show": False}
 
 
+def threads(kind):
+    pools = threadpool_info()
+    return {pool["num_threads"] for pool in pools if pool["user_api"] == kind}
+
+
 def threads_of_blas(number=0):
-    return {pool["num_threads"] for pool in threadpool_info()}
+    return threads("blas")
 
 
 @pytest.mark.parametrize("backend", ["threading", "loky", "sequential"])
@@ -70,7 +75,7 @@ def test_blas_is_limited_in_any_thread():
 
 
 def test_limit_is_lifted_by_another_thread_than_the_one_that_set_it():
-    before = threads_of_blas()
+    before = threads("blas"), threads("openmp")
     entered, left = Event(), Event()
 
     def outlive():
@@ -85,7 +90,16 @@ def test_limit_is_lifted_by_another_thread_than_the_one_that_set_it():
     assert threads_of_blas() == {1}
     left.set()
     thread.join()
-    assert threads_of_blas() == before
+    assert (threads("blas"), threads("openmp")) == before
+
+
+def test_openmp_is_limited_inside_and_lifted_in_the_same_thread():
+    import sklearn.cluster  # noqa: F401  (loads OpenMP)
+
+    before = threads("openmp")
+    with one_blas_thread():
+        assert threads("openmp") == {1}
+    assert threads("openmp") == before
 
 
 def test_dask_backend_limits_blas_on_its_workers(client):

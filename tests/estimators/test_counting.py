@@ -51,11 +51,11 @@ def test_grids_stay_below_the_limit():
     assert max(coarse_grid(20, 33)) == 33
 
 
-def test_numbers_up_to_twice_the_guess_are_near():
+def test_numbers_up_to_two_and_a_half_times_the_guess_are_near():
     assert is_near(8, 8)
-    assert is_near(16, 8)
+    assert is_near(20, 8)
     assert is_near(19, 20)
-    assert not is_near(17, 8)
+    assert not is_near(21, 8)
     assert not is_near(7, 8)
 
 
@@ -70,7 +70,7 @@ def test_judges_have_hardly_as_many_candidates_as_clusters(guess, candidates):
     assert (judges.max_iter, judges.least_points) == (5, 3)
 
 
-def search(found_for, n_samples=1000, confirmed=lambda guess: 1.0):
+def search(found_for, n_samples=1000, confirmed=lambda guess: 1.0, first=8):
     """Run the search on made-up findings; return the guesses and the number found."""
     guesses = []
 
@@ -78,14 +78,17 @@ def search(found_for, n_samples=1000, confirmed=lambda guess: 1.0):
         guesses.append(guess)
         return (Count(found_for(guess), -1.0, confirmed(guess)),)
 
-    counts = seek_counts(count, n_samples)
+    counts = seek_counts(count, n_samples, first)
     return guesses, counts[0].n_clusters
 
 
 def test_search_stops_where_the_number_is_near_the_guess():
     assert search(lambda guess: 10) == ([8], 10)
-    assert search(lambda guess: 20) == ([8, 20], 20)
+    assert search(lambda guess: 22) == ([8, 22], 22)
     assert search(lambda guess: 5) == ([8, 5], 5)
+    assert search(lambda guess: 2, first=3) == ([3], 2)
+    assert search(lambda guess: 9, first=3) == ([3, 9], 9)
+    assert search(lambda guess: 2, n_samples=2) == ([2], 2)
 
 
 def test_search_moves_down_to_judges_of_two_or_three_candidates():
@@ -121,7 +124,7 @@ def test_last_confirmed_findings_are_kept():
 
 
 def test_search_without_findings_gives_none():
-    assert seek_counts(lambda guess: (), 3) == ()
+    assert seek_counts(lambda guess: (), 3, 8) == ()
 
 
 def slowly_confirmed(labels, judges):
@@ -136,7 +139,7 @@ def slowly_confirmed(labels, judges):
                 share[labels[j]] += 1 / len(together)
         own, other = share[labels[i]], np.delete(share, labels[i]).max()
         each[i] = (own - other) / max(own, other) if max(own, other) > 0 else 0
-    return sum(each[labels == k].mean() - 0.2 for k in range(n_clusters))
+    return sum(each[labels == k].mean() - 0.15 for k in range(n_clusters))
 
 
 def test_confirmed_clusters_are_those_of_the_definition():
@@ -177,7 +180,7 @@ def test_planted_number_of_clusters_is_found(n_subspaces, options):
     assert clustering_error(data.target, model.labels_) < 0.03
     best = model.counts_[0]
     assert best.n_clusters == n_subspaces
-    assert 0 < best.confirmed <= 0.8 * n_subspaces
+    assert 0 < best.confirmed <= 0.85 * n_subspaces
     scores = [count.score for count in model.counts_]
     assert scores == sorted(scores)
     assert len({count.n_clusters for count in model.counts_}) == len(scores) > 3

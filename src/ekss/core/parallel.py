@@ -125,10 +125,12 @@ def one_blas_thread() -> Iterator[None]:
     with _BlasLimit.lock:
         if _BlasLimit.holders == 0:
             _take_control_of_blas()
-            _BlasLimit.limits = threadpool_limits(1)
+            _BlasLimit.limits = threadpool_limits(1, "blas")
         _BlasLimit.holders += 1
     try:
-        yield
+        # Of OpenMP every thread has a limit of its own.
+        with threadpool_limits(1, "openmp"):
+            yield
     finally:
         with _BlasLimit.lock:
             _BlasLimit.holders -= 1

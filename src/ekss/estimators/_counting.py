@@ -27,8 +27,8 @@ _REACH = 3.0
 _ROUNDS = 5
 # Judges are trusted about numbers of clusters this far below and above the guess; with
 # three it is as low as it can be, for judges need two candidates.
-_NEAR = 0.9, 2.0
-_LEAST_GUESS = 3
+_NEAR = 0.9, 2.5
+LEAST_GUESS = 3
 # A guess that is raised because nothing was confirmed leaves every cluster so many
 # points.
 _LEAST_POINTS = 10
@@ -39,7 +39,7 @@ _ALL_UP_TO = 8
 _NEIGHBOURS = (8, 20)
 _FEWEST_PER_CLUSTER = 4
 # A further cluster must have at least this silhouette ...
-_LEAST_SILHOUETTE = 0.2
+_LEAST_SILHOUETTE = 0.15
 # ... and where judges are undecided, the score that chooses among cuts decides.
 _WEIGHT_OF_CUT = 0.3
 
@@ -54,9 +54,9 @@ class Count:
     score : float
         0.3 times the score of its best cut, less ``confirmed``; lower is better.
     confirmed : float
-        Sum over the clusters of V - 0.2, with V their silhouette of votes of the judges
-        (:func:`ekss.graph.cluster_silhouettes`). Not positive if judges see no
-        clusters.
+        Sum over the clusters of V - 0.15, with V their silhouette of votes of the
+        judges (:func:`ekss.graph.cluster_silhouettes`). Not positive if judges see
+        no clusters.
     """
 
     n_clusters: int
@@ -76,7 +76,7 @@ def judge_options(
 
 
 def seek_counts(
-    count: Callable[[int], tuple[Count, ...]], n_samples: int
+    count: Callable[[int], tuple[Count, ...]], n_samples: int, first: int
 ) -> tuple[Count, ...]:
     """Count around a guess, and move it until the number found is near.
 
@@ -84,14 +84,14 @@ def seek_counts(
     raised then. Returns what was found last, or first if nothing was ever confirmed.
     """
     kept: tuple[Count, ...] = ()
-    guess, tried = min(FIRST_GUESS, n_samples), set[int]()
+    guess, tried = min(first, n_samples), set[int]()
     while guess not in tried and len(tried) < _ROUNDS:
         tried.add(guess)
         counts = count(guess)
         if counts and counts[0].confirmed > 0:
             kept = counts
             found = counts[0].n_clusters
-            guess = guess if is_near(found, guess) else max(found, _LEAST_GUESS)
+            guess = guess if is_near(found, guess) else max(found, LEAST_GUESS)
         elif kept and kept[0].confirmed > 0:
             break
         else:
@@ -147,9 +147,9 @@ def fine_grid(best: int, coarse: tuple[int, ...]) -> tuple[int, ...]:
 def confirmed_clusters(
     labels: NDArray[np.int64], n_clusters: int, judges: NDArray[np.unsignedinteger]
 ) -> float:
-    """Sum over clusters of their silhouette of votes of the judges, less 0.2.
+    """Sum over clusters of their silhouette of votes of the judges, less 0.15.
 
-    A cluster that judges confirm adds up to 0.8. If it is split, the points of both
+    A cluster that judges confirm adds up to 0.85. If it is split, the points of both
     halves have as many companions in the other one, their silhouettes cancel, and the
     sum falls; if two such clusters are merged, one is lost.
     """

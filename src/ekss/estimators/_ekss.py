@@ -255,8 +255,12 @@ class EKSS(VotingClusterer):
         """
         with one_blas_thread():
             seed = self._resolve_seed()
-            rows, points = self._read(X, seed)
-            ballot = self._vote(points, seed, keep_flats=self.sample_ is not None)
+            rows = self._rows(X)
+            notice = check_memory(self, rows)
+            points = self._voted(rows, seed)
+            ballot = self._vote(
+                points, seed, notice=notice, keep_flats=self.sample_ is not None
+            )
             cut = self._cut(ballot)
             labels, prepared = cut.labels, ballot.prepared
             geometry = ballot.geometry
@@ -286,27 +290,28 @@ class EKSS(VotingClusterer):
         self.candidates_: tuple[Candidate, ...] = cut.candidates
         return self._store_model(flats, labels, prepared.scaling)
 
-    def _read(self, X: Any, seed: int) -> tuple[Rows, NDArray[np.floating]]:
-        """Return all rows, and those that are voted on."""
+    def _rows(self, X: Any) -> Rows:
+        """Return all rows, and settle how their graph is made."""
         rows = as_rows(X)
         if rows is None or rows.in_memory:
             rows = MemoryRows(validated(self, X, reset=True))
-        n_samples = rows.shape[0]
         self.graph_ = resolve_graph(
             self.graph,
-            n_samples,
+            rows.shape[0],
             in_memory=rows.in_memory,
             one_cut=self._makes_one_cut(),
         )
-        check_memory(self, rows)
+        return rows
+
+    def _voted(self, rows: Rows, seed: int) -> NDArray[np.floating]:
+        """Return the rows that are voted on."""
+        n_samples = rows.shape[0]
         self.sample_ = None
         if self.graph_ == "sample":
             size = resolve_max_samples(self.max_samples, n_samples, self.n_clusters)
             self.sample_ = draw_sample(n_samples, size, seed)
         if self.sample_ is None and isinstance(rows, MemoryRows) and rows.in_memory:
-            return rows, rows.array
+            return rows.array
         taken = np.arange(n_samples) if self.sample_ is None else self.sample_
         points = rows.take(taken)
-        if not rows.in_memory:
-            points = validated(self, points, reset=True)
-        return rows, points
+        return points if rows.in_memory else validated(self, points, reset=True)

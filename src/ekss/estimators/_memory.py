@@ -12,7 +12,6 @@ from typing import Any
 
 from joblib import effective_n_jobs
 
-from ekss.core.parallel import say
 from ekss.estimators._auto import MOST_DIMS, default_top_q
 from ekss.estimators._budget import (
     Estimate,
@@ -35,7 +34,7 @@ _MOST_BYTES = 1e30
 _UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
 
-def check_memory(model: Any, rows: Rows) -> None:
+def check_memory(model: Any, rows: Rows) -> str:
     """Refuse a fit that wants more memory than there is; tell what it will take.
 
     Parameters
@@ -43,18 +42,22 @@ def check_memory(model: Any, rows: Rows) -> None:
     model : EKSS
         Its parameters, and ``graph_``.
     rows : Rows
+
+    Returns
+    -------
+    notice : str
+        Memory and time, for people; empty unless ``verbose``.
     """
     check_workers(model.n_jobs, model.verbose)
     limit = _limit_of(model.memory_limit)
     work = workload_of(model, rows)
     show = model.verbose > 0
     wanted = estimate(work, measured_pace() if show else 1.0)
-    say(_told(wanted, model), show=show)
-    if limit is None:
-        return
-    allowed = limit.bytes + (0 if limit.whole else wanted.resident)
-    if wanted.bytes > allowed:
-        raise ValueError(_refusal(work, wanted, allowed, limit))
+    if limit is not None:
+        allowed = limit.bytes + (0 if limit.whole else wanted.resident)
+        if wanted.bytes > allowed:
+            raise ValueError(_refusal(work, wanted, allowed, limit))
+    return _told(wanted, model) if show else ""
 
 
 def workload_of(model: Any, rows: Rows) -> Workload:

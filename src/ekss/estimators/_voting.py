@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from ekss.core.parallel import progress
+from ekss.core.parallel import progress, say
 from ekss.estimators._agreement import grow_ensemble
 from ekss.estimators._auto import (
     Geometry,
@@ -36,6 +36,8 @@ from ekss.estimators._checks import (
 )
 from ekss.estimators._coordinates import Coordinates, leading_coordinates
 from ekss.estimators._counting import (
+    FIRST_GUESS,
+    LEAST_GUESS,
     Count,
     count_clusters,
     judge_options,
@@ -119,9 +121,16 @@ class VotingClusterer(SubspaceClusterer):
             scout.set_params(n_base=min(self.n_base, _SCOUTS))
         with progress("clusters", None, show=self.verbose > 0):
             self.counts_ = seek_counts(
-                lambda guess: scout._count(points, guess, seed), len(points)
+                lambda guess: scout._count(points, guess, seed),
+                len(points),
+                scout._first_guess(points),
             )
         return self.counts_[0].n_clusters if self.counts_ else 1
+
+    def _first_guess(self, points: NDArray[np.floating]) -> int:
+        """Expect few bodies where points are their tracks."""
+        self.n_clusters_ = min(FIRST_GUESS, len(points))
+        return LEAST_GUESS if self._resolve_affine(points) else FIRST_GUESS
 
     def _count(
         self, points: NDArray[np.floating], guess: int, seed: int
@@ -160,8 +169,9 @@ class VotingClusterer(SubspaceClusterer):
         *,
         scouting: bool = False,
         keep_flats: bool = False,
+        notice: str = "",
     ) -> Ballot:
-        """Prepare the points and run the members."""
+        """Prepare the points and run the members, after showing the notice."""
         check_workers(self.n_jobs, self.verbose)
         cutting = self._cutting(seed)
         prepared = self._prepare(points)
@@ -182,10 +192,12 @@ class VotingClusterer(SubspaceClusterer):
             self.max_samples,
             keep_flats,
         )
+        options = member_options(wanted, len(points), n_clusters, geometry)
+        say(notice, show=bool(notice))
         ensemble, self.agreement_ = grow_ensemble(
             kept,
             geometry,
-            member_options(wanted, len(points), n_clusters, geometry),
+            options,
             n_clusters,
             self._steps(scouting=scouting),
             cutting,
