@@ -77,7 +77,7 @@ def test_scores_that_are_not_finite_are_left_out(union, pretended):
     assert report.summary["counts"] == [{"n_clusters": 4, "score": -3.0}]
 
 
-@pytest.mark.parametrize(("lead", "is_told"), [(0.015, True), (0.05, False)])
+@pytest.mark.parametrize(("lead", "is_told"), [(0.015, True), (0.2, False)])
 def test_a_close_second_makes_the_number_doubtful(union, pretended, lead, is_told):
     pretended.counts_ = scored((4, -3.0), (5, -3.0 + lead), (6, -1.0))
     told = advice(build(pretended, union.data), "counts")

@@ -30,7 +30,7 @@ _LITTLE_AGREEMENT = 0.5
 # Halves of the members that agree on fewer points are too few members.
 _HALVES_AGREE = 0.9
 # Scores of numbers of clusters this near say that either would do.
-_SCORES_ALIKE = 0.02
+_SCORES_ALIKE = 0.1
 
 Level = Literal["warning", "note"]
 
