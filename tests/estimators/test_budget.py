@@ -52,6 +52,17 @@ print(peak * (1 if sys.platform == "darwin" else 1024))
 """
 
 
+def peak_of_a_fit(shape, params):
+    words = json.dumps([shape, params])
+    done = subprocess.run(
+        [sys.executable, "-c", FIT_IN_A_FRESH_PROCESS, words],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return float(done.stdout)
+
+
 @dataclass(frozen=True)
 class Made:
     """Rows that have a size and nothing else."""
@@ -165,13 +176,10 @@ def test_times_are_written_for_people(seconds, text):
     ids=["exact", "approximate", "sample"],
 )
 def test_memory_of_a_fit_is_below_the_estimate_but_not_far(shape, params):
-    done = subprocess.run(
-        [sys.executable, "-c", FIT_IN_A_FRESH_PROCESS, json.dumps([shape, params])],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    peak = float(done.stdout)
+    # A small fit takes what the library takes, which the system decides: pages of
+    # files that are read in advance count too.
+    library = peak_of_a_fit((400, 12), params)
+    peak = peak_of_a_fit(shape, params) - library + LIBRARY_BYTES
     model = EKSS(5, 3, n_base=16, max_iter=2, **params)
     model.graph_ = params["graph"]
     expected = estimate(workload_of(model, Made(shape))).bytes
@@ -227,9 +235,9 @@ def test_large_fit_is_refused_before_it_starts_with_the_setting_that_fits():
     X = np.zeros((300_000, 10), np.float32)
     words = (
         r"^clustering 300000 points with graph='exact' needs about \d\.\d GB, more "
-        r"than memory_limit=0\.6 GB; graph='sample' would need 0\.\d GB$"
+        r"than memory_limit=0\.8 GB; graph='sample' would need 0\.\d GB$"
     )
-    model = EKSS(10, memory_limit="0.6GB", graph="exact")
+    model = EKSS(10, memory_limit="0.8GB", graph="exact")
     with pytest.raises(ValueError, match=words):
         model.fit(X)
     assert not hasattr(model, "base_labels_")
