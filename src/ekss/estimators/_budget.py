@@ -9,14 +9,16 @@ from time import perf_counter
 
 import numpy as np
 
+from ekss.graph.approximate import FRIENDS, N_TREES, WINDOW
+from ekss.rows import block_rows
+
 # The interpreter with NumPy, SciPy, scikit-learn and compiled kernels. Compiling them,
 # once after installation, takes more for a moment.
 LIBRARY_BYTES = 400_000_000
 # Freed memory that the system does not have back yet, and what the sums leave out.
 _SLACK = 1.15
-# Entries of a block of products, as in core/ksubspaces.py and rows/_blocks.py.
+# Entries of a block of products, as in core/ksubspaces.py.
 _BLOCK_ENTRIES = 2**20
-_BLOCK_ROWS = 2**14
 
 # Nanoseconds of one core of a Xeon server of 2023, in float32.
 _PRODUCT = 0.045  # one multiplication of a point with a basis
@@ -36,9 +38,9 @@ _JUDGE = 2500.0  # one point, when one cut is judged
 _REFERENCE_SHAPE = 4096, 64, 64
 _REFERENCE_SECONDS = 3.5e-4
 
-# Trees and half a window of ekss.graph.nearest_by_votes_approximate, and the friends
-# of friends: pairs that it looks at for a point.
-_LIKELY_PAIRS = 12 * 128 + 110
+# Pairs that ekss.graph.nearest_by_votes_approximate looks at for a point: half a window
+# in every tree, and friends with their friends.
+_LIKELY_PAIRS = N_TREES * WINDOW // 2 + FRIENDS * (FRIENDS + 1)
 # Cuts that are judged, of each graph.
 _CUTS_A_GRAPH = 5
 # Points on which two halves of an ensemble that may grow are compared.
@@ -340,7 +342,7 @@ def _choice_bytes(work: Workload) -> float:
 
 
 def _row_bytes(work: Workload) -> float:
-    n_rows = min(_BLOCK_ROWS, max(64, _BLOCK_ENTRIES // work.n_features))
+    n_rows = block_rows(work.n_features)
     block = n_rows * (5 * work.n_features * work.width + 12 * work.n_base)
     block += n_rows * 24 * work.n_clusters + _BLOCK_ENTRIES * work.width
     labels = 24 * work.n_samples

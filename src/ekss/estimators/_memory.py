@@ -25,10 +25,9 @@ from ekss.estimators._counting import FIRST_GUESS
 from ekss.estimators._cutting import neighbour_counts
 from ekss.estimators._members import PIECES
 from ekss.estimators._sampling import enough_rows
+from ekss.estimators._voting import STEPS
 from ekss.rows import Rows
 
-# Members of an ensemble that grows: at first, and at most.
-_FIRST, _MOST = 100, 400
 _FEWEST_MEMBERS = 10
 _MOST_BYTES = 1e30
 _UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
@@ -73,7 +72,7 @@ def workload_of(model: Any, rows: Rows) -> Workload:
     most_dims = max(1, min(MOST_DIMS, n_features // 2))
     dim = _number(model.subspace_dim, most_dims)
     candidates = _number(model.n_candidates, n_clusters)
-    one_cut = not _is_auto(model.top_q) or model.n_eigenvectors is not None
+    one_cut = model._makes_one_cut()
     counts = neighbour_counts(voted, n_clusters)
     may_be_affine = model.affine is True or (
         _is_auto(model.affine) and _is_auto(model.subspace_dim)
@@ -83,7 +82,7 @@ def workload_of(model: Any, rows: Rows) -> Workload:
         n_features,
         rows.dtype.itemsize,
         n_clusters,
-        _number(model.n_base, _MOST),
+        _number(model.n_base, STEPS[-1]),
         PIECES[1] * n_clusters if in_pieces else candidates,
         dim,
         graph=model.graph_,
@@ -97,7 +96,7 @@ def workload_of(model: Any, rows: Rows) -> Workload:
         in_memory=rows.in_memory,
         n_workers=effective_n_jobs(model.n_jobs),
         double=may_be_affine,
-        likely_base=_FIRST if _is_auto(model.n_base) else None,
+        likely_base=STEPS[0] if _is_auto(model.n_base) else None,
         likely_candidates=sum(PIECES) * n_clusters // 2 if in_pieces else None,
         likely_dim=-(-dim // 3) if _is_auto(model.subspace_dim) else None,
     )
@@ -191,7 +190,7 @@ def _read(path: str | Path) -> str:
 
 def _told(wanted: Estimate, model: Any) -> str:
     if _is_auto(model.n_base):
-        return f"{wanted} (for {_FIRST} members, {_MOST} if these disagree)"
+        return f"{wanted} (for {STEPS[0]} members, {STEPS[-1]} if these disagree)"
     return str(wanted)
 
 

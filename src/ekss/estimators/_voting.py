@@ -54,7 +54,7 @@ from ekss.graph.cuts import CUTTERS, Cutter
 from ekss.graph.selection import Score, score_cut
 
 # With n_base="auto" an ensemble grows from step to step until its halves agree.
-_STEPS = (100, 200, 400)
+STEPS = (100, 200, 400)
 # The number of clusters is sought with so many members on so many points.
 _SCOUTS = 100
 _SCOUTED_POINTS = 4000
@@ -228,7 +228,7 @@ class VotingClusterer(SubspaceClusterer):
         """Return the numbers of members at which an ensemble may stop growing."""
         if not is_auto("n_base", self.n_base, "an integer"):
             return (check_int("n_base", self.n_base, 1, also=_OR_AUTO),)
-        return (_SCOUTS,) if scouting else _STEPS
+        return (_SCOUTS,) if scouting else STEPS
 
     def _cut(self, ballot: Ballot) -> ChosenCut:
         """Cut the votes: in the paper's way, or in many ways of which one is kept."""
