@@ -5,6 +5,7 @@ from ekss import EKSS
 from ekss.datasets import make_union_of_subspaces
 from ekss.estimators._auto import (
     Geometry,
+    _directions_for,
     default_top_q,
     estimate_dim,
     estimate_geometry,
@@ -177,6 +178,18 @@ def affine_classes(offsets):
     bases = np.linalg.qr(rng.standard_normal((4, 20, 4)))[0]
     X = np.einsum("ndj,nj->nd", bases[y], rng.standard_normal((320, 4)))
     return X + offsets[y], y
+
+
+@pytest.mark.parametrize("rank", range(1, 9))
+@pytest.mark.parametrize("decay", [1.0, 0.3, 0.05])
+def test_bound_without_eigenvalues_never_contradicts_them(rank, decay):
+    rng = np.random.default_rng(rank)
+    energy = decay ** np.arange(rank)
+    points = rng.standard_normal((60, rank)) * energy @ rng.standard_normal((rank, 30))
+    (exact,) = _directions_for(points, (0.99,), None)
+    for most in (1, 2, 3, 5):
+        (count,) = _directions_for(points, (0.99,), most)
+        assert count == exact or count == most + 1 <= exact
 
 
 def test_automatic_dimension_of_affine_subspaces_ignores_where_they_lie():

@@ -65,6 +65,17 @@ def test_all_votes_are_cut_for_few_points_only():
     assert neighbour_counts(10_000, 3)[-1] < 1000
 
 
+def test_a_sample_is_cut_as_the_whole_would_be():
+    assert neighbour_counts(500, 3, n_all=500)[-1] == 499
+    assert neighbour_counts(500, 3, n_all=2000) == neighbour_counts(500, 3)[:-1]
+
+
+def test_graphs_of_large_clusters_are_not_thin():
+    for n_samples in (200, 2000, 20_000, 2_000_000):
+        counts = neighbour_counts(n_samples, 4, n_all=2000)
+        assert counts[0] >= min(np.sqrt(n_samples / 4) / 4, 40)
+
+
 def test_evidence_has_the_dimensions_the_points_and_the_members(union, base_labels):
     outside = np.arange(120.0)
     kept = Coordinates(union.data, outside)

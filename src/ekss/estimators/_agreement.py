@@ -90,7 +90,7 @@ def halves_agreement(
     for first in (0, 1):
         half = ensemble.take(rows, slice(first, None, 2))
         evidence = gather_evidence(sample, geometry, half.labels)
-        cut = cutting.best(cutting.votes(half), evidence, n_clusters)
+        cut = cutting.best(cutting.votes(half), evidence, n_clusters, n_samples)
         if cut is None:
             return 0.0
         found.append(cut.labels)

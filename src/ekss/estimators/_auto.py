@@ -78,7 +78,7 @@ def has_flat_neighbourhoods(
     would mean nothing, so a flat must have fewer than half of them; lines are better
     told apart as lines through the origin.
     """
-    dim = _flat_dim(X, n_clusters, rng)
+    dim = _flat_dim(X, n_clusters, rng, most=_FLAT[1])
     return _FLAT[0] <= dim <= _FLAT[1] and 2 * dim < X.shape[1]
 
 
@@ -141,11 +141,18 @@ def paper_top_q(n_samples: int, n_clusters: int) -> int:
 
 
 def _flat_dim(
-    X: NDArray[np.floating], n_clusters: int, rng: np.random.Generator
+    X: NDArray[np.floating],
+    n_clusters: int,
+    rng: np.random.Generator,
+    most: int | None = None,
 ) -> int:
-    """Count the directions of the flats on which half a cluster's worth lies."""
+    """Count the directions of the flats on which half a cluster's worth lies.
+
+    Numbers above ``most`` may come out as any number above it.
+    """
     size = min(len(X), max(10, len(X) // (2 * n_clusters)))
-    (dim,) = _median_directions(X, size, (_FLAT_ENERGY,), rng, affine=True)
+    shares = (_FLAT_ENERGY,)
+    (dim,) = _median_directions(X, size, shares, rng, affine=True, most=most)
     return dim
 
 
@@ -156,6 +163,7 @@ def _median_directions(
     rng: np.random.Generator,
     *,
     affine: bool,
+    most: int | None = None,
 ) -> tuple[int, ...]:
     """Count directions that hold each share of a neighbourhood's energy; the median."""
     probes = rng.choice(len(X), min(_PROBES, len(X)), replace=False)
@@ -165,16 +173,27 @@ def _median_directions(
         remoteness = -np.abs(X[probes] @ X.T)
     near = np.argpartition(remoteness, size - 1, axis=1)[:, :size]
     counts = [
-        _directions_for(X[rows] - affine * X[rows].mean(axis=0), shares)
+        _directions_for(X[rows] - affine * X[rows].mean(axis=0), shares, most)
         for rows in near
     ]
     return tuple(int(count) for count in np.median(counts, axis=0))
 
 
-def _directions_for(points: NDArray[np.floating], shares: Sequence[float]) -> list[int]:
-    """Count the principal directions that hold each share of the energy."""
+def _directions_for(
+    points: NDArray[np.floating], shares: Sequence[float], most: int | None
+) -> list[int]:
+    """Count the principal directions that hold each share of the energy.
+
+    Where it is plain that more than ``most`` are needed for every share, one more than
+    that is the answer: m of them hold at most the root of m times the sum of their
+    squared energies, which is the norm of the Gram matrix and needs no eigenvalues.
+    """
     wide = points.astype(np.float64, copy=False)
     gram = wide @ wide.T if len(wide) < wide.shape[1] else wide.T @ wide
+    if most is not None:
+        held_at_most = np.sqrt(most) * np.linalg.norm(gram)
+        if held_at_most < min(shares) * np.trace(gram):
+            return [most + 1] * len(shares)
     energy = np.maximum(np.linalg.eigvalsh(gram)[::-1], 0)
     total = energy.sum()
     if total <= 0:

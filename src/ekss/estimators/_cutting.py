@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,9 @@ from ekss.graph.spectral import spectral_labels, unit_rows
 
 # Neighbours kept a point, in the graphs that are cut.
 _GRID = (3, 5, 8, 12, 20, 40)
+# ... but at least this share of the root of a cluster's points: thinner graphs of large
+# clusters fall apart, take longest to cut, and their cuts were never the best.
+_SHARE_OF_ROOT = 1 / 4
 # Up to so many points the graph of all votes is cut too.
 _ALL_VOTES = 1000
 # Clusters are judged at so many dimensions of the estimated range.
@@ -57,11 +61,18 @@ class ChosenCut:
     candidates: tuple[Candidate, ...]
 
 
-def neighbour_counts(n_samples: int, n_clusters: int) -> tuple[int, ...]:
-    """Return the values of q to try: up to the paper's N_k / 6, for few points all."""
+def neighbour_counts(
+    n_samples: int, n_clusters: int, n_all: int | None = None
+) -> tuple[int, ...]:
+    """Return the values of q to try, from sqrt(N_k) / 4 to the paper's N_k / 6.
+
+    For few points all others are one more. Points that are a sample of ``n_all`` have
+    it only if the whole would.
+    """
     most = paper_top_q(n_samples, n_clusters)
-    counts = {min(q, most) for q in _GRID}
-    if n_samples <= _ALL_VOTES:
+    least = _SHARE_OF_ROOT * sqrt(n_samples / n_clusters)
+    counts = {min(q, most) for q in _GRID if q >= min(least, _GRID[-1])}
+    if (n_all or n_samples) <= _ALL_VOTES:
         counts.add(n_samples - 1)
     return tuple(sorted(counts))
 
@@ -129,13 +140,18 @@ class Cutting:
         return ChosenCut(cut.labels, q, affinity, cut.embedding, cut.eigenvalues, ())
 
     def best(
-        self, votes: Votes, evidence: Evidence, n_clusters: int
+        self,
+        votes: Votes,
+        evidence: Evidence,
+        n_clusters: int,
+        n_all: int | None = None,
     ) -> ChosenCut | None:
         """Cut the graphs of several q in several ways and keep the best cut.
 
-        Returns None where no way of cutting gave ``n_clusters`` clusters.
+        A sample of ``n_all`` points is cut as the whole would be. Returns None where
+        no way of cutting gave ``n_clusters`` clusters.
         """
-        counts = neighbour_counts(len(evidence.points), n_clusters)
+        counts = neighbour_counts(len(evidence.points), n_clusters, n_all)
         neighbours = self.nearest(votes, max(counts))
         tasks = [(q, n_clusters) for q in counts]
         pools = self.pools(votes, neighbours, tasks)
