@@ -110,6 +110,35 @@ def test_a_range_of_dimensions_and_candidates_reaches_the_estimator(ekss, files)
     assert {row["dim"] for row in summary["clusters"]} == {2}
 
 
+def test_number_of_removed_components_reaches_the_estimator(ekss, files, planted):
+    words = ("--remove", 1, "-o", "labels.npy", "--json", *FAST)
+    summary = json.loads(ekss("cluster", "points.npy", "-k", 3, *words).out)
+    assert summary["settings"]["remove"] == 1
+    assert summary["n_removed"] == 1
+    model = EKSS(3, n_base=20, remove_components=1, random_state=0).fit(planted.data)
+    np.testing.assert_array_equal(np.load(files / "labels.npy"), model.labels_)
+    lost = model.transform(planted.data)[np.arange(60), model.labels_] ** 2
+    for row in summary["clusters"]:
+        mean = lost[model.labels_ == row["cluster"]].mean()  # points have length 1
+        assert row["energy"] == pytest.approx(1 - mean)
+    ended = ekss("cluster", "points.npy", "-k", 3, "--remove", 1, *FAST)
+    assert "1 component removed" in ended.out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--remove", "some"), "--remove some is no number of components"),
+        (("--remove", "12"), "--remove 12 exceeds min(n_samples, n_features)-1=11"),
+        (("--remove", "1", "--method", "kss"), "--remove is not known to method kss"),
+    ],
+)
+def test_components_that_cannot_be_removed_are_refused(ekss, files, words, message):
+    ended = ekss("cluster", "points.npy", "-k", 3, *words, "--jobs", "1")
+    assert ended.code == 2
+    assert message in ended.err
+
+
 def test_preprocessing_runs_in_the_order_written(ekss, files, planted):
     from ekss.preprocessing import PrincipalComponents, RemoveComponents, UnitRows
 

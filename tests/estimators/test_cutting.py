@@ -46,7 +46,8 @@ def choose(union, base_labels, cutters=CUTTERS, score=score_cut, n_jobs=None):
         Coordinates(union.data, None), Geometry(False, 2, 4), base_labels
     )
     votes = prepare_votes(base_labels, divide_by_size=True)
-    return make_cutting(cutters, score, n_jobs).best(votes, evidence, 3)
+    counts = neighbour_counts(len(union.data), 3)
+    return make_cutting(cutters, score, n_jobs).best(votes, evidence, 3, counts)
 
 
 @pytest.mark.parametrize("n_samples", [2, 5, 30, 500, 5000])
@@ -141,7 +142,8 @@ def test_points_that_share_no_vote_get_a_label_and_an_embedding_of_zeros():
     base = np.tile(y[:, None], 10)
     base[[0, 50]] = [[3] * 10, [4] * 10]  # alone in every member
     evidence = gather_evidence(Coordinates(X, None), Geometry(False, 1, 1), base)
-    chosen = make_cutting(divide=False).best(prepare_votes(base), evidence, 3)
+    counts = neighbour_counts(len(base), 3)
+    chosen = make_cutting(divide=False).best(prepare_votes(base), evidence, 3, counts)
     assert (
         clustering_error(np.delete(y, [0, 50]), np.delete(chosen.labels, [0, 50])) == 0
     )

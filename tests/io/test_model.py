@@ -10,6 +10,7 @@ from ekss import EKSS, KSS, TSC, CoPKSS, MedianKFlats
 from ekss.datasets import make_union_of_subspaces
 from ekss.graph import score_cut
 from ekss.io import InputError, load_model, save_model
+from ekss.io._archive import Content, read_archive, write_archive
 from ekss.preprocessing import (
     PrincipalComponents,
     RemoveComponents,
@@ -33,6 +34,7 @@ def some_points(n_features=12, dtype=np.float64, seed=0):
 FITTED = {
     "EKSS": EKSS(3, 2, n_base=10, random_state=0),
     "EKSS auto": EKSS(3, n_base=10, n_jobs=2, random_state=0),
+    "EKSS less a component": EKSS(3, n_base=10, remove_components=1, random_state=0),
     "EKSS affine": EKSS(3, (1, 2), n_base=10, affine=True, random_state=0),
     "KSS": KSS(3, 2, n_init=2, random_state=0),
     "KSS affine": KSS(3, 1, n_init=2, affine=True, normalize=True, random_state=0),
@@ -61,6 +63,39 @@ def test_loaded_estimator_predicts_the_same_bits(tmp_path, name, dtype):
         assert getattr(model.estimator, attribute) == getattr(fitted, attribute)
     kept = {**fitted.get_params(), "n_jobs": None, "verbose": 0}
     assert model.estimator.get_params() == kept
+
+
+def test_file_from_before_components_were_removed_is_read(tmp_path):
+    X = some_points()
+    fitted = EKSS(3, 2, n_base=10, random_state=0).fit(X)
+    save_model(tmp_path / "new.ekss", fitted)
+    content = read_archive(tmp_path / "new.ekss")
+    del content.description["estimator"]["params"]["remove_components"]
+    early = {k: v for k, v in content.arrays.items() if k != "estimator.removed_"}
+    assert len(early) == len(content.arrays) - 1
+    write_archive(tmp_path / "old.ekss", Content(content.description, early))
+    loaded = load_model(tmp_path / "old.ekss")
+    np.testing.assert_array_equal(loaded.transform(X), fitted.transform(X))
+    assert loaded.estimator.removed_.shape == (0, 12)
+
+
+@pytest.mark.parametrize(
+    ("removed", "words"),
+    [
+        (np.ones((2, 12)), "rows of removed_ are not orthonormal"),
+        (np.eye(2, 5), "removed_ is no matrix of 12 columns"),
+        (np.ones(12), "removed_ is no matrix of 12 columns"),
+        (np.full((1, 12), np.nan), "NaN or infinity"),
+    ],
+)
+def test_directions_that_cannot_have_been_removed_are_refused(tmp_path, removed, words):
+    fitted = EKSS(3, 2, n_base=10, random_state=0).fit(some_points())
+    save_model(tmp_path / "m.ekss", fitted)
+    content = read_archive(tmp_path / "m.ekss")
+    arrays = content.arrays | {"estimator.removed_": removed}
+    write_archive(tmp_path / "m.ekss", Content(content.description, arrays))
+    with pytest.raises(InputError, match=words):
+        load_model(tmp_path / "m.ekss")
 
 
 @pytest.mark.parametrize("order", ["C", "F", "middle"])

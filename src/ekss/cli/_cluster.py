@@ -63,6 +63,16 @@ def cluster(
         ),
     ] = None,
     affine: shared.Affine = None,
+    remove: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N",
+            help="Leading components to take out of the points (ekss), 0 for none; "
+            "auto tries up to 3 if points have a direction in common.",
+            show_default="auto",
+            rich_help_panel="Clustering",
+        ),
+    ] = None,
     graph: Annotated[
         str | None,
         typer.Option(
@@ -143,6 +153,7 @@ def cluster(
             clusters_of,
             count_of,
             members_of,
+            removed_of,
             size_of,
             span_of,
         )
@@ -154,6 +165,7 @@ def cluster(
             members_of(members),
             span_of("candidates", candidates),
             affine,
+            removed_of(remove),
             graph,
             count_of("max-samples", max_samples),
             memory_limit,

@@ -243,6 +243,8 @@ def _found(outcome: Outcome) -> str:
         words.append(f"q {estimator.top_q_}")
     if hasattr(estimator, "n_base_"):
         words.append(counted(estimator.n_base_, "member"))
+    if len(getattr(estimator, "removed_", ())):
+        words.append(f"{counted(len(estimator.removed_), 'component')} removed")
     if not hasattr(estimator, "bases_"):
         words.append("no subspaces: the table has some fitted to the clusters")
     return ", ".join(words)
@@ -263,6 +265,7 @@ def _say_json(
         "seed": request.seed,
         "n_clusters": len(outcome.clusters),
         "n_members": getattr(outcome.estimator, "n_base_", None),
+        "n_removed": len(getattr(outcome.estimator, "removed_", ())),
         "clusters": [asdict(row) for row in outcome.clusters],
         "seconds": outcome.seconds,
         "scores": None if outcome.scores is None else outcome.scores.as_dict(),

@@ -111,9 +111,12 @@ def _as_fitted(
     estimator: Any, rows: NDArray[np.floating], affine: bool
 ) -> NDArray[np.floating]:
     """Return the rows as the estimator saw them."""
-    points = rows.astype(np.float64)
+    from ekss.estimators._removal import without
+
     wanted = estimator.normalize
-    return unit_rows(points) if (not affine if wanted == "auto" else wanted) else points
+    unit = not affine if wanted == "auto" else bool(wanted)
+    removed = getattr(estimator, "removed_", None)
+    return without(rows.astype(np.float64), removed, unit=unit)
 
 
 def _singles(flats: Flats) -> list[Flats]:

@@ -23,6 +23,7 @@ _PARAMETERS = {
     "members": "n_base",
     "candidates": "n_candidates",
     "affine": "affine",
+    "remove": "remove_components",
     "graph": "graph",
     "max_samples": "max_samples",
     "memory_limit": "memory_limit",
@@ -51,6 +52,7 @@ class Settings:
     members: int | str | None = None
     candidates: int | tuple[int, int] | None = None
     affine: bool | None = None
+    remove: int | str | None = None
     graph: str | None = None
     max_samples: int | None = None
     memory_limit: str | None = None

@@ -54,6 +54,17 @@ def members_of(text: str | None) -> int | str | None:
     return count_of("members", int(text))
 
 
+def removed_of(text: str | None) -> int | str | None:
+    """Read --remove: a number of components, which may be 0, or "auto"."""
+    if text is None or text == "auto":
+        return text
+    if not re.fullmatch(r"[0-9]+", text):
+        raise ValueError(
+            f"--remove {text} is no number of components; pass one, such as 1, or auto"
+        )
+    return int(text)
+
+
 def size_of(text: str | None) -> tuple[int, int] | None:
     """Read height x width, such as 32x24."""
     if text is None:

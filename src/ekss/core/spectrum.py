@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 _BLOCK_ENTRIES = 2**22
-_SMALL_SIDE = 256
+SMALL_SIDE = 256
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def leading_spectrum(
     # Entries near 1 keep squares from over- or underflowing; powers of two round none.
     scale = float(np.exp2(np.floor(np.log2(max(float(np.abs(X).max()), 1e-300)))))
     n_samples, n_features = X.shape
-    if min(n_samples, n_features) <= _SMALL_SIDE:
+    if min(n_samples, n_features) <= SMALL_SIDE:
         found = _by_svd((X.astype(np.float64) - shift) / scale, n_components)
     elif n_features <= n_samples:
         found = _by_inner_products_of_columns(X, shift, scale, n_components)

@@ -13,8 +13,9 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 
 from ekss.core.parallel import map_numbers, one_blas_thread, progress
+from ekss.core.scaling import unit_rows
 from ekss.core.tsc import nearest_by_angle
-from ekss.estimators._base import LARGEST_SEED, unit_rows, validated
+from ekss.estimators._base import LARGEST_SEED, validated
 from ekss.estimators._checks import check_bool, check_int, check_workers
 from ekss.graph.neighbours import Neighbours, graph_of_rows
 from ekss.graph.spectral import spectral_labels

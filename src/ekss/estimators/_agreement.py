@@ -14,7 +14,7 @@ from ekss.core.ensemble import MemberOptions
 from ekss.core.parallel import progress
 from ekss.estimators._auto import Geometry
 from ekss.estimators._coordinates import Coordinates
-from ekss.estimators._cutting import Cutting, gather_evidence
+from ekss.estimators._cutting import Cutting, gather_evidence, neighbour_counts
 from ekss.estimators._members import Ensemble, run_members
 
 # Points that both halves cluster: enough to see a difference of a percent or two.
@@ -86,11 +86,12 @@ def halves_agreement(
     rng = np.random.default_rng(cutting.seed)
     rows = np.sort(rng.choice(n_samples, size, replace=False))
     sample = kept.take(rows)
+    counts = neighbour_counts(size, n_clusters, n_samples)
     found = []
     for first in (0, 1):
         half = ensemble.take(rows, slice(first, None, 2))
         evidence = gather_evidence(sample, geometry, half.labels)
-        cut = cutting.best(cutting.votes(half), evidence, n_clusters, n_samples)
+        cut = cutting.best(cutting.votes(half), evidence, n_clusters, counts)
         if cut is None:
             return 0.0
         found.append(cut.labels)

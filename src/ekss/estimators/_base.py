@@ -17,8 +17,8 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ekss.core.bases import Flats, squared_residuals
-from ekss.core.scaling import unit_rows
 from ekss.estimators._checks import check_bool, check_int, is_auto
+from ekss.estimators._removal import without
 from ekss.rows import MemoryRows, as_rows
 
 LARGEST_SEED = np.iinfo(np.int32).max
@@ -31,22 +31,25 @@ class Scaling:
     Attributes
     ----------
     unit : bool
-        Whether rows are scaled to unit length first.
+        Whether rows are scaled to unit length first, and again after the removal.
     centre : ndarray of shape (n_features,) or None
         Subtracted for affine subspaces, in float64; None for linear ones.
     scale : float
         A power of two.
+    removed : ndarray of shape (n_removed, n_features) or None
+        Orthonormal directions that are taken out of the rows; None is none.
     """
 
     unit: bool
     centre: NDArray[np.float64] | None
     scale: float
+    removed: NDArray[np.floating] | None = None
 
     def __call__(self, points: NDArray[np.floating]) -> NDArray[np.floating]:
         """Make points ready."""
         if self.centre is not None:
             points = points.astype(np.float64, copy=False)
-        points = unit_rows(points) if self.unit else points
+        points = without(points, self.removed, unit=self.unit)
         if self.centre is not None:
             points = points - self.centre
         return np.ascontiguousarray(points / self.scale)
@@ -136,9 +139,10 @@ class SubspaceClusterer(
         else:
             validated(self, rows.take(np.arange(1)), reset=False)
         flats = Flats(self.bases_, self.offsets_)
-        return list(rows.map(_Distances(self._has_unit_rows, flats, function)))
+        removed = getattr(self, "removed_", None)
+        return list(rows.map(_Distances(self._has_unit_rows, removed, flats, function)))
 
-    def _prepare(self, points: NDArray[np.floating]) -> Prepared:
+    def _prepare(self, points: NDArray[np.floating], seed: int = 0) -> Prepared:
         """Scale and, for affine subspaces, centre the validated points of ``fit``.
 
         Affine clustering does not depend on the origin; it works in float64, because
@@ -146,21 +150,24 @@ class SubspaceClusterer(
         """
         if not isinstance(self.normalize, (bool, np.bool_)):
             is_auto("normalize", str(self.normalize), "True or False")
-        self.n_clusters_ = self._resolve_n_clusters(points)
+        self.n_clusters_ = self._resolve_n_clusters(points, seed)
         self.affine_ = affine = self._resolve_affine(points)
+        removed = self._resolve_removed(points, seed)
         centre = None
         if affine:
             points = points.astype(np.float64, copy=False)
-        scaled = self._scaled(points)
+        unit = self._has_unit_rows
+        scaled = without(points, removed, unit=unit)
         if affine:
             centre = scaled.mean(axis=0)
             scaled = scaled - centre
-        # Squares of very large or small entries would over- or underflow.
-        scale = power_of_two(float(np.abs(scaled).max()))
+        # Squares of very large or small entries would over- or underflow; unit rows
+        # have none, and what is measured on them stays comparable.
+        scale = 1.0 if unit else power_of_two(float(np.abs(scaled).max()))
         ready = np.ascontiguousarray(scaled / scale)
-        return Prepared(ready, Scaling(self._has_unit_rows, centre, scale))
+        return Prepared(ready, Scaling(unit, centre, scale, removed))
 
-    def _resolve_n_clusters(self, points: NDArray[np.floating]) -> int:
+    def _resolve_n_clusters(self, points: NDArray[np.floating], seed: int) -> int:
         """Return the number of clusters."""
         return check_int(
             "n_clusters", self.n_clusters, 1, len(points), limit="n_samples"
@@ -170,14 +177,17 @@ class SubspaceClusterer(
         """Return whether subspaces may miss the origin."""
         return check_bool("affine", self.affine)
 
+    def _resolve_removed(
+        self, points: NDArray[np.floating], seed: int
+    ) -> NDArray[np.floating] | None:
+        """Return the directions to take out of the points, if there are any."""
+        return None
+
     @property
     def _has_unit_rows(self) -> bool:
         if isinstance(self.normalize, str):
             return not self.affine_
         return bool(self.normalize)
-
-    def _scaled(self, points: NDArray[np.floating]) -> NDArray[np.floating]:
-        return unit_rows(points) if self._has_unit_rows else points
 
     def _store_model(
         self, flats: Flats, labels: NDArray[np.integer], scaling: Scaling
@@ -198,6 +208,7 @@ class _Distances:
     """A function of the squared distances of rows to subspaces, for any worker."""
 
     unit: bool
+    removed: NDArray[np.floating] | None
     flats: Flats
     function: Any
 
@@ -205,7 +216,7 @@ class _Distances:
         offsets = self.flats.offsets
         if offsets is not None:
             block = block.astype(np.float64, copy=False)
-        points = unit_rows(block) if self.unit else block
+        points = without(block, self.removed, unit=self.unit)
         bases = self.flats.bases.astype(points.dtype, copy=False)
         if offsets is not None:
             offsets = offsets.astype(points.dtype, copy=False)

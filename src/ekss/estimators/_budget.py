@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from time import perf_counter
 
 import numpy as np
 
+from ekss.core.spectrum import SMALL_SIDE
+from ekss.estimators._removal import TRIAL_MEMBERS, tried_rows
 from ekss.graph.approximate import FRIENDS, N_TREES, WINDOW
 from ekss.rows import block_rows
 
@@ -76,6 +78,8 @@ class Workload:
         Parallel workers.
     double : bool
         Whether work is in float64 whatever the data are.
+    n_trials : int
+        Numbers of components whose removal may be tried; 0 where none is.
     likely_base, likely_candidates, likely_dim : int or None
         What is likely where the above are the largest; for the time. None is the same.
     """
@@ -96,6 +100,7 @@ class Workload:
     in_memory: bool = True
     n_workers: int = 1
     double: bool = False
+    n_trials: int = 0
     likely_base: int | None = None
     likely_candidates: int | None = None
     likely_dim: int | None = None
@@ -129,8 +134,8 @@ class Estimate:
     resident : float
         Bytes that are in use before the fit begins: the library and the data.
     stages : mapping of str to Stage
-        "members", "votes", "cuts", "choice" and "rows", as the progress bars name
-        them; those of no work are left out.
+        "preprocessing", "members", "votes", "cuts", "choice" and "rows", as the
+        progress bars name them; those of no work are left out.
     """
 
     resident: float
@@ -177,6 +182,7 @@ def estimate(work: Workload, pace: float = 1.0) -> Estimate:
     True
     """
     seconds = {
+        "preprocessing": _trial_seconds(work),
         "members": _member_seconds(work),
         "votes": _vote_seconds(work),
         "cuts": _cut_seconds(work),
@@ -184,6 +190,7 @@ def estimate(work: Workload, pace: float = 1.0) -> Estimate:
         "rows": _row_seconds(work),
     }
     held = {
+        "preprocessing": _trial_bytes(work),
         "members": _member_bytes(work),
         "votes": _vote_bytes(work),
         "cuts": _cut_bytes(work),
@@ -215,6 +222,32 @@ def measured_pace() -> float:
         left @ right
         spent.append(perf_counter() - start)
     return min(max(min(spent) / _REFERENCE_SECONDS, 0.1), 10.0)
+
+
+def _trial(work: Workload) -> Workload:
+    """Return the small fit by which the removal of some components is judged."""
+    rows = tried_rows(work.voted, work.n_clusters)
+    members = min(work.n_base, TRIAL_MEMBERS)
+    small = replace(work, n_samples=rows, n_base=members, likely_base=None)
+    return replace(small, graph="exact", max_samples=rows, n_trials=0)
+
+
+def _trial_seconds(work: Workload) -> float:
+    return work.n_trials * estimate(_trial(work)).seconds if work.n_trials else 0.0
+
+
+def _trial_bytes(work: Workload) -> float:
+    """Find the leading directions of all points, or cluster a sample without them."""
+    if not work.n_trials:
+        return 0.0
+    n, n_features = work.voted, work.n_features
+    # Copies of the points in float64, or a Gram matrix: see core/spectrum.py.
+    by_rows = n < n_features or n_features <= SMALL_SIDE
+    spectrum = 8 * 4 * n_features * (n if by_rows else n_features)
+    trial = estimate(_trial(work)).stages.values()
+    return n * n_features * work.width + max(
+        spectrum, *(stage.bytes / _SLACK for stage in trial)
+    )
 
 
 def _likely(work: Workload) -> tuple[int, int, int]:

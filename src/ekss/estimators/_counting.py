@@ -8,7 +8,7 @@ always together. Such members judge the number of clusters.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -33,6 +33,8 @@ LEAST_GUESS = 3
 # points.
 _LEAST_POINTS = 10
 _COARSE, _FINE = 1.25, 1.06
+# The scores of numbers this close to each other are averaged.
+_WITHIN = 0.05
 # Up to this number all are tried.
 _ALL_UP_TO = 8
 # Graphs that are cut: these many neighbours, up to the paper's.
@@ -52,7 +54,8 @@ class Count:
     ----------
     n_clusters : int
     score : float
-        0.3 times the score of its best cut, less ``confirmed``; lower is better.
+        0.3 times the score of its best cut, less ``confirmed``, and the mean of that
+        over the numbers within a twentieth; lower is better.
     confirmed : float
         Sum over the clusters of V - 0.15, with V their silhouette of votes of the
         judges (:func:`ekss.graph.cluster_silhouettes`). Not positive if judges see
@@ -122,7 +125,24 @@ def count_clusters(
         return ()
     best = min(scored, key=lambda count: count.score).n_clusters
     scored += _score(fine_grid(best, coarse), votes, evidence, judges, cutting)
-    return tuple(sorted(scored, key=lambda count: count.score))
+    return tuple(sorted(smoothed(scored), key=lambda count: count.score))
+
+
+def smoothed(counts: Sequence[Count]) -> list[Count]:
+    """Give every number of clusters the mean score of those within a twentieth of it.
+
+    Cuts into many clusters are better or worse by chance, by more than one cluster
+    adds. Numbers below twenty are left alone.
+    """
+    numbers = np.array([count.n_clusters for count in counts])
+    scores = np.array([count.score for count in counts])
+    return [
+        replace(
+            count,
+            score=float(scores[np.abs(numbers - number) <= _WITHIN * number].mean()),
+        )
+        for count, number in zip(counts, numbers, strict=True)
+    ]
 
 
 def coarse_grid(guess: int, most: int) -> tuple[int, ...]:

@@ -144,14 +144,12 @@ class Cutting:
         votes: Votes,
         evidence: Evidence,
         n_clusters: int,
-        n_all: int | None = None,
+        counts: Sequence[int],
     ) -> ChosenCut | None:
         """Cut the graphs of several q in several ways and keep the best cut.
 
-        A sample of ``n_all`` points is cut as the whole would be. Returns None where
-        no way of cutting gave ``n_clusters`` clusters.
+        Returns None where no way of cutting gave ``n_clusters`` clusters.
         """
-        counts = neighbour_counts(len(evidence.points), n_clusters, n_all)
         neighbours = self.nearest(votes, max(counts))
         tasks = [(q, n_clusters) for q in counts]
         pools = self.pools(votes, neighbours, tasks)

@@ -83,6 +83,12 @@ class EKSS(VotingClusterer):
     normalize : bool or "auto", default="auto"
         Scale points to unit length first. "auto" does so for linear subspaces, where
         length carries no information, and not for affine ones.
+    remove_components : "auto" or int, default="auto"
+        Leading singular directions of the points, at unit length if ``normalize``, that
+        are taken out first; then points are scaled again. "auto" tries 0 to 3 on a
+        sample and takes those of lowest ``cut_score``, but none for affine subspaces,
+        without ``normalize``, for points without a direction in common, or if
+        ``subspace_dim``, ``top_q`` or ``n_eigenvectors`` are given.
     n_eigenvectors : int, default=None
         Eigenvectors used for the paper's one cut, which is made if it is given or
         ``top_q`` is an integer; None is ``n_clusters``.
@@ -145,6 +151,11 @@ class EKSS(VotingClusterer):
         With ``n_clusters="auto"``: the numbers of clusters of the last round of the
         search, best first, with ``n_clusters``, ``score`` and ``confirmed``; otherwise
         empty.
+    removed_ : ndarray of shape (n_removed, n_features)
+        Orthonormal directions that were taken out of the points, and are of new ones.
+    removals_ : tuple
+        Where "auto" tried: the numbers of components, best first, with ``n_removed``
+        and ``score``; otherwise empty.
     agreement_ : float or None
         With ``n_base="auto"``: share of points to which two halves of the members give
         the same cluster, where it was measured last.
@@ -202,6 +213,7 @@ class EKSS(VotingClusterer):
         start: str = "auto",
         affine: bool | str = "auto",
         normalize: bool | str = "auto",
+        remove_components: int | str = "auto",
         n_eigenvectors: int | None = None,
         cutters: Sequence[Cutter] | None = None,
         cut_score: Score | None = None,
@@ -226,6 +238,7 @@ class EKSS(VotingClusterer):
         self.start = start
         self.affine = affine
         self.normalize = normalize
+        self.remove_components = remove_components
         self.n_eigenvectors = n_eigenvectors
         self.cutters = cutters
         self.cut_score = cut_score

@@ -24,9 +24,10 @@ from ekss.estimators._checks import check_workers
 from ekss.estimators._counting import FIRST_GUESS
 from ekss.estimators._cutting import neighbour_counts
 from ekss.estimators._members import PIECES
+from ekss.estimators._removal import has_common_direction, most_removed
 from ekss.estimators._sampling import enough_rows
 from ekss.estimators._voting import STEPS
-from ekss.rows import Rows
+from ekss.rows import MemoryRows, Rows
 
 _FEWEST_MEMBERS = 10
 _MOST_BYTES = 1e30
@@ -96,10 +97,28 @@ def workload_of(model: Any, rows: Rows) -> Workload:
         in_memory=rows.in_memory,
         n_workers=effective_n_jobs(model.n_jobs),
         double=may_be_affine,
+        n_trials=_n_trials(model, rows),
         likely_base=STEPS[0] if _is_auto(model.n_base) else None,
         likely_candidates=sum(PIECES) * n_clusters // 2 if in_pieces else None,
         likely_dim=-(-dim // 3) if _is_auto(model.subspace_dim) else None,
     )
+
+
+def _n_trials(model: Any, rows: Rows) -> int:
+    """Return how many fits may be made to choose a preprocessing.
+
+    Points in memory are looked at; of others it is known only when they are read.
+    """
+    most = most_removed(*rows.shape)
+    if not most or not model._may_try_removals():
+        return 0
+    if (
+        isinstance(rows, MemoryRows)
+        and rows.in_memory
+        and not has_common_direction(rows.array)
+    ):
+        return 0
+    return most + 1
 
 
 def bytes_of(text: Any) -> float:

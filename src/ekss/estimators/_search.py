@@ -13,9 +13,10 @@ from sklearn.base import BaseEstimator, ClusterMixin, MetaEstimatorMixin, clone
 from sklearn.utils import check_random_state
 
 from ekss.core.parallel import map_numbers, one_blas_thread
+from ekss.core.scaling import unit_rows
 from ekss.estimators._affinity import bridge_by_angle
 from ekss.estimators._auto import resolve_geometry
-from ekss.estimators._base import LARGEST_SEED, power_of_two, unit_rows, validated
+from ekss.estimators._base import LARGEST_SEED, power_of_two, validated
 from ekss.estimators._checks import (
     check_int,
     check_int_range,

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
+from joblib import hash as fingerprint
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
@@ -43,13 +45,28 @@ from ekss.estimators._counting import (
     judge_options,
     seek_counts,
 )
-from ekss.estimators._cutting import ChosenCut, Cutting, gather_evidence
+from ekss.estimators._cutting import (
+    ChosenCut,
+    Cutting,
+    gather_evidence,
+    neighbour_counts,
+)
 from ekss.estimators._members import (
     Ensemble,
     Wanted,
     member_options,
     run_members,
 )
+from ekss.estimators._removal import (
+    TRIAL_MEMBERS,
+    Removal,
+    common_directions,
+    has_common_direction,
+    most_removed,
+    tried_rows,
+    try_removals,
+)
+from ekss.estimators._sampling import draw_sample
 from ekss.graph.cuts import CUTTERS, Cutter
 from ekss.graph.selection import Score, score_cut
 
@@ -59,6 +76,16 @@ STEPS = (100, 200, 400)
 _SCOUTS = 100
 _SCOUTED_POINTS = 4000
 _OR_AUTO = ' or "auto"'
+# Parameters that have no influence on the components that are removed.
+_NOT_TRIED = (
+    "n_base",
+    "warm_start",
+    "labels_dir",
+    "memory_limit",
+    "n_jobs",
+    "random_state",
+    "verbose",
+)
 
 
 @dataclass(frozen=True)
@@ -85,6 +112,7 @@ class VotingClusterer(SubspaceClusterer):
     divide_by_size: bool
     base: str
     start: str
+    remove_components: str | int
     n_eigenvectors: int | None
     cutters: Sequence[Cutter] | None
     cut_score: Score | None
@@ -96,6 +124,7 @@ class VotingClusterer(SubspaceClusterer):
     random_state: int | np.random.RandomState | None
     verbose: int
     _ensemble: Ensemble
+    _tried: tuple[Any, tuple[Removal, ...]]
 
     def _resolve_seed(self) -> int:
         """Draw a seed; a warm start without a random state keeps the last one."""
@@ -105,32 +134,40 @@ class VotingClusterer(SubspaceClusterer):
                 return kept.origin[1]
         return int(check_random_state(self.random_state).randint(LARGEST_SEED))
 
-    def _resolve_n_clusters(self, points: NDArray[np.floating]) -> int:
+    def _resolve_n_clusters(self, points: NDArray[np.floating], seed: int) -> int:
         self.counts_: tuple[Count, ...] = ()
+        self.removals_: tuple[Removal, ...] = ()
         if not is_auto("n_clusters", self.n_clusters, "an integer"):
-            return super()._resolve_n_clusters(points)
-        seed = self._resolve_seed()
+            return super()._resolve_n_clusters(points, seed)
         rng = np.random.default_rng(seed)
         if len(points) > _SCOUTED_POINTS:
             rows = rng.choice(len(points), _SCOUTED_POINTS, replace=False)
             points = points[np.sort(rows)]
-        scout = clone(self).set_params(
-            random_state=seed, warm_start=False, labels_dir=None, verbose=0
-        )
-        if not isinstance(self.n_base, str):
-            scout.set_params(n_base=min(self.n_base, _SCOUTS))
+        first = self._first_guess(points)
+        n_removed = self._resolve_n_removed(points, seed)
+        scout = self._scout(_SCOUTS, seed).set_params(remove_components=n_removed)
         with progress("clusters", None, show=self.verbose > 0):
             self.counts_ = seek_counts(
-                lambda guess: scout._count(points, guess, seed),
-                len(points),
-                scout._first_guess(points),
+                lambda guess: scout._count(points, guess, seed), len(points), first
             )
         return self.counts_[0].n_clusters if self.counts_ else 1
+
+    def _scout(self, n_base: int, seed: int) -> Self:
+        """Return a copy that looks at the data with at most so many members."""
+        (wanted,) = self._steps(scouting=True)
+        return clone(self).set_params(
+            n_base=min(wanted, n_base),
+            random_state=seed,
+            warm_start=False,
+            labels_dir=None,
+            verbose=0,
+        )
 
     def _first_guess(self, points: NDArray[np.floating]) -> int:
         """Expect few bodies where points are their tracks."""
         self.n_clusters_ = min(FIRST_GUESS, len(points))
-        return LEAST_GUESS if self._resolve_affine(points) else FIRST_GUESS
+        self.affine_ = self._resolve_affine(points)
+        return LEAST_GUESS if self.affine_ else FIRST_GUESS
 
     def _count(
         self, points: NDArray[np.floating], guess: int, seed: int
@@ -162,6 +199,87 @@ class VotingClusterer(SubspaceClusterer):
         rng = np.random.default_rng(0)
         return has_flat_neighbourhoods(rows, self.n_clusters_, rng)
 
+    def _resolve_removed(
+        self, points: NDArray[np.floating], seed: int
+    ) -> NDArray[np.floating]:
+        count = self._resolve_n_removed(points, seed)
+        unit = self._has_unit_rows
+        self.removed_ = common_directions(points, count, unit=unit)
+        return self.removed_
+
+    def _resolve_n_removed(self, points: NDArray[np.floating], seed: int) -> int:
+        """Return how many components to remove; "auto" may have to try."""
+        if not is_auto("remove_components", self.remove_components, "an integer"):
+            most, name = min(points.shape) - 1, "min(n_samples, n_features)-1"
+            given = self.remove_components
+            return check_int(
+                "remove_components", given, 0, most, limit=name, also=_OR_AUTO
+            )
+        if self.affine_:
+            return 0
+        self.removals_ = self.removals_ or self._try_removals(points, seed)
+        return self.removals_[0].n_removed if self.removals_ else 0
+
+    def _may_try_removals(self) -> bool:
+        """Tell whether the parameters leave it to the data what is removed."""
+        return (
+            isinstance(self.remove_components, str)
+            and isinstance(self.subspace_dim, str)
+            and not self._makes_one_cut()
+            and bool(self.normalize)
+            and (isinstance(self.affine, str) or not self.affine)
+        )
+
+    def _try_removals(
+        self, points: NDArray[np.floating], seed: int
+    ) -> tuple[Removal, ...]:
+        """Compare numbers of components, if the points have a direction in common."""
+        n_clusters, most = self.n_clusters_, most_removed(*points.shape)
+        if not (
+            self._may_try_removals()
+            and 1 < n_clusters < len(points)
+            and most
+            and has_common_direction(points)
+        ):
+            return ()
+        settings = self.get_params(deep=False)
+        settings = {key: settings[key] for key in settings if key not in _NOT_TRIED}
+        origin = fingerprint(points), seed, n_clusters, settings
+        if self.warm_start and hasattr(self, "_tried") and self._tried[0] == origin:
+            return self._tried[1]
+        directions = common_directions(points, most, unit=True)
+        rows = draw_sample(len(points), tried_rows(len(points), n_clusters), seed)
+        sample = points if rows is None else points[rows]
+        scout = self._scout(TRIAL_MEMBERS, seed).set_params(
+            n_clusters=n_clusters, remove_components=0, affine=False, normalize=True
+        )
+        given = not isinstance(self.n_clusters, str)
+        score = scout._score if given else scout._score_of_guess
+        with progress("preprocessing", most + 1, show=self.verbose > 0) as advance:
+            tried = try_removals(
+                sample,
+                directions,
+                lambda rest: score(rest, seed),
+                by_energy=given and self.cut_score is None,
+                report=advance,
+            )
+        self._tried = origin, tried
+        return tried
+
+    def _score(self, points: NDArray[np.floating], seed: int) -> float:
+        """Return the score of the best cut of one graph of the points."""
+        ballot, n_clusters = self._vote(points, seed), self.n_clusters_
+        votes = ballot.cutting.votes(ballot.ensemble)
+        evidence = gather_evidence(ballot.kept, ballot.geometry, ballot.ensemble.labels)
+        counts = (default_top_q(votes.n_samples, n_clusters),)
+        chosen = ballot.cutting.best(votes, evidence, n_clusters, counts)
+        return float("inf") if chosen is None else chosen.candidates[0].score
+
+    def _score_of_guess(self, points: NDArray[np.floating], seed: int) -> float:
+        """Return the score of the best number of clusters near a guess, per cluster."""
+        counts = self._count(points, self.n_clusters, seed)
+        return counts[0].score / counts[0].n_clusters if counts else float("inf")
+
     def _vote(
         self,
         points: NDArray[np.floating],
@@ -174,7 +292,7 @@ class VotingClusterer(SubspaceClusterer):
         """Prepare the points and run the members, after showing the notice."""
         check_workers(self.n_jobs, self.verbose)
         cutting = self._cutting(seed)
-        prepared = self._prepare(points)
+        prepared = self._prepare(points, seed)
         points, n_clusters = prepared.points, self.n_clusters_
         top_q = self._resolve_top_q(len(points))
         geometry = resolve_geometry(
@@ -237,7 +355,8 @@ class VotingClusterer(SubspaceClusterer):
         votes = cutting.votes(ensemble)
         if q is None:
             evidence = gather_evidence(ballot.kept, ballot.geometry, ensemble.labels)
-            chosen = cutting.best(votes, evidence, n_clusters)
+            counts = neighbour_counts(votes.n_samples, n_clusters)
+            chosen = cutting.best(votes, evidence, n_clusters, counts)
             if chosen is not None:
                 return chosen
             q = default_top_q(votes.n_samples, n_clusters)

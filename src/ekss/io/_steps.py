@@ -190,14 +190,28 @@ def _finish_subspaces(model: Any, width: int) -> int:
     return count
 
 
+def _finish_ensemble(model: Any, width: int) -> int:
+    """Finish subspaces of points without some directions; early files have none."""
+    count = _finish_subspaces(model, width)
+    if model.removed_ is None:
+        model.removed_ = np.zeros((0, width), model.bases_.dtype)
+    if model.removed_.ndim != 2 or model.removed_.shape[1] != width:
+        raise Unsound(f"removed_ is no matrix of {width} columns")
+    if not _has_orthonormal_rows(model.removed_):
+        raise Unsound("the rows of removed_ are not orthonormal")
+    return count
+
+
+def _has_orthonormal_rows(matrix: Any) -> bool:
+    gap = np.abs(matrix @ matrix.T - np.eye(len(matrix)))
+    return bool(gap.max(initial=0) <= _SLACK)
+
+
 def _finish_components(model: Any, width: int) -> int:
     components, values = model.components_, model.singular_values_
     if components is None or components.ndim != 2 or components.shape[1] != width:
         raise Unsound(f"components_ is no matrix of {width} columns")
-    if (
-        np.abs(components @ components.T - np.eye(len(components))).max(initial=0)
-        > _SLACK
-    ):
+    if not _has_orthonormal_rows(components):
         raise Unsound("the rows of components_ are not orthonormal")
     if values is None or values.shape != (len(components),):
         raise Unsound("singular_values_ does not match components_")
@@ -234,14 +248,14 @@ def _finish_scattering(model: Any, width: int) -> int:
     return math.prod(model.output_shape_)
 
 
+_SUBSPACES = ("bases_", "offsets_")
 ESTIMATORS = {
-    make.__name__: Kind(make, ("bases_", "offsets_"), _finish_subspaces, ("affine_",))
-    for make in (
-        estimators.EKSS,
-        estimators.KSS,
-        estimators.CoPKSS,
-        estimators.MedianKFlats,
-    )
+    "EKSS": Kind(
+        estimators.EKSS, (*_SUBSPACES, "removed_"), _finish_ensemble, ("affine_",)
+    ),
+} | {
+    make.__name__: Kind(make, _SUBSPACES, _finish_subspaces, ("affine_",))
+    for make in (estimators.KSS, estimators.CoPKSS, estimators.MedianKFlats)
 }
 TRANSFORMERS = {
     "UnitRows": Kind(preprocessing.UnitRows, (), lambda model, width: width),

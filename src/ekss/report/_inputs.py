@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from ekss.core.scaling import unit_rows
+from ekss.estimators._removal import without
 from ekss.report._sample import Described
 
 
@@ -168,12 +168,15 @@ def _by_size(clusters: NDArray[Any]) -> tuple[NDArray[np.int64], tuple[int, ...]
 def _scaled(
     estimator: Any, points: NDArray[np.floating], affine: bool
 ) -> NDArray[np.floating]:
-    """Scale points as the estimators do: by default to unit length, if not affine."""
+    """Scale points as the estimators do: by default to unit length, if not affine.
+
+    Directions that the estimator has taken out of the points are taken out here too.
+    """
     inner = getattr(estimator, "best_estimator_", estimator)
     normalize = getattr(inner, "normalize", False)
     wanted = not affine if isinstance(normalize, str) else bool(normalize)
     exact = points.astype(np.float64, copy=False) if affine else points
-    return unit_rows(exact) if wanted else exact
+    return without(exact, getattr(inner, "removed_", None), unit=wanted)
 
 
 def _one_each(
