@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from ekss import EKSS
-from ekss.core.scaling import unit_rows
+from ekss.core.scaling import unit_rows, without
 from ekss.datasets import make_union_of_subspaces
 from ekss.estimators._memory import workload_of
 from ekss.estimators._removal import (
@@ -15,7 +15,6 @@ from ekss.estimators._removal import (
     most_removed,
     tried_rows,
     try_removals,
-    without,
 )
 from ekss.io import load_model, save_model
 from ekss.metrics import clustering_error

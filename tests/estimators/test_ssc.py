@@ -8,9 +8,9 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from ekss.core.scaling import unit_rows
 from ekss.core.ssc import make_objective, sparse_codes
 from ekss.datasets import make_union_of_subspaces
-from ekss.estimators._base import unit_rows
 from ekss.estimators._ssc import SSC
 from ekss.metrics import clustering_error
 

@@ -113,7 +113,8 @@ def _errors(points: Points, seed: int) -> dict[str, float]:
         "warm_start": True,
     }
     model = EKSS(points.n_clusters, **common).fit(points.data)
-    base = clone(model)
+    # What the baseline has removed is removed from all.
+    base = clone(model).set_params(remove_components=len(model.removed_))
     errors = {BASELINE: clustering_error(points.target, model.labels_)}
     changes = {**_RECUT, **_REFIT}
     resolved = {name: _resolve(changes[name], model, points) for name in changes}

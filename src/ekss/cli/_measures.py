@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ekss.core.bases import Flats, fit_clusters, group_rows, squared_residuals
-from ekss.core.scaling import unit_rows
+from ekss.core.scaling import unit_rows, without
 
 
 @dataclass(frozen=True)
@@ -111,8 +111,6 @@ def _as_fitted(
     estimator: Any, rows: NDArray[np.floating], affine: bool
 ) -> NDArray[np.floating]:
     """Return the rows as the estimator saw them."""
-    from ekss.estimators._removal import without
-
     wanted = estimator.normalize
     unit = not affine if wanted == "auto" else bool(wanted)
     removed = getattr(estimator, "removed_", None)

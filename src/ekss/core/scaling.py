@@ -1,4 +1,4 @@
-"""Scaling of rows."""
+"""Scaling of rows, and taking directions out of them."""
 
 from __future__ import annotations
 
@@ -35,3 +35,41 @@ def unit_rows(points: NDArray[np.floating]) -> NDArray[np.floating]:
     points = points / np.where(largest > 0, largest, 1)
     norms = np.linalg.norm(points, axis=1, keepdims=True)
     return points / np.where(norms > 0, norms, 1)
+
+
+def without(
+    points: NDArray[np.floating],
+    removed: NDArray[np.floating] | None,
+    *,
+    unit: bool,
+) -> NDArray[np.floating]:
+    """Return points less their part along some directions.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n_samples, n_features)
+    removed : ndarray of shape (n_removed, n_features) or None
+        Orthonormal rows; None is no direction.
+    unit : bool
+        Whether points are scaled to unit length, before and after.
+
+    Returns
+    -------
+    rest : ndarray of shape (n_samples, n_features)
+        Rows of which nothing but rounding errors would be left are zero.
+    """
+    points = unit_rows(points) if unit else points
+    if removed is None or not len(removed):
+        return points
+    directions = removed.astype(points.dtype, copy=False)
+    rest = points - (points @ directions.T) @ directions
+    # Scaled to unit length, rounding errors would look like points.
+    smallest = points.shape[1] * np.finfo(points.dtype).eps
+    nothing = _lengths(rest) <= smallest * _lengths(points)
+    rest[nothing] = 0
+    return unit_rows(rest) if unit else rest
+
+
+def _lengths(points: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Return the largest entry of each row, which cannot overflow as squares can."""
+    return np.abs(points).max(axis=1)

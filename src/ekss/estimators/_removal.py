@@ -9,7 +9,7 @@ from math import isnan, log
 import numpy as np
 from numpy.typing import NDArray
 
-from ekss.core.scaling import unit_rows
+from ekss.core.scaling import unit_rows, without
 from ekss.core.spectrum import leading_spectrum
 
 # Squared length of the mean of points of unit length: 0.45 to 0.7 for images as they
@@ -63,44 +63,6 @@ def common_directions(
         return np.zeros((0, points.shape[1]), points.dtype)
     rows = unit_rows(points) if unit else points
     return leading_spectrum(rows, count).directions.astype(points.dtype)
-
-
-def without(
-    points: NDArray[np.floating],
-    removed: NDArray[np.floating] | None,
-    *,
-    unit: bool,
-) -> NDArray[np.floating]:
-    """Return points less their part along some directions.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n_samples, n_features)
-    removed : ndarray of shape (n_removed, n_features) or None
-        Orthonormal rows; None is no direction.
-    unit : bool
-        Whether points are scaled to unit length, before and after.
-
-    Returns
-    -------
-    rest : ndarray of shape (n_samples, n_features)
-        Rows of which nothing but rounding errors would be left are zero.
-    """
-    points = unit_rows(points) if unit else points
-    if removed is None or not len(removed):
-        return points
-    directions = removed.astype(points.dtype, copy=False)
-    rest = points - (points @ directions.T) @ directions
-    # Scaled to unit length, rounding errors would look like points.
-    smallest = points.shape[1] * np.finfo(points.dtype).eps
-    nothing = _lengths(rest) <= smallest * _lengths(points)
-    rest[nothing] = 0
-    return unit_rows(rest) if unit else rest
-
-
-def _lengths(points: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Return the largest entry of each row, which cannot overflow as squares can."""
-    return np.abs(points).max(axis=1)
 
 
 def most_removed(n_samples: int, n_features: int) -> int:

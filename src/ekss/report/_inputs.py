@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from ekss.estimators._removal import without
+from ekss.core.scaling import without
 from ekss.report._sample import Described
 
 
