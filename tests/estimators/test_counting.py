@@ -14,6 +14,7 @@ from ekss.estimators._counting import (
     is_near,
     judge_options,
     seek_counts,
+    smoothed,
 )
 from ekss.metrics import clustering_error
 
@@ -213,3 +214,13 @@ def test_few_points_get_a_number_too(n_samples):
 def test_word_other_than_auto_is_refused():
     with pytest.raises(ValueError, match="n_clusters='many' is not known"):
         EKSS("many").fit(np.eye(10))
+
+
+def test_scores_of_close_numbers_are_averaged():
+    scores = {9: -3.0, 10: -4.0, 38: -10.0, 39: -13.0, 40: -10.0, 60: -12.0}
+    counts = [Count(number, score, 1.0) for number, score in scores.items()]
+    found = {count.n_clusters: count for count in smoothed(counts)}
+    assert [found[n].score for n in (9, 10, 60)] == [-3, -4, -12]
+    assert found[39].score == pytest.approx(-11)
+    assert found[38].score == pytest.approx(-11.5)
+    assert all(count.confirmed == 1 for count in found.values())

@@ -19,6 +19,7 @@ from ekss.estimators._removal import (
 from ekss.io import load_model, save_model
 from ekss.metrics import clustering_error
 from ekss.preprocessing import RemoveComponents, UnitRows
+from ekss.report._facts import gather_facts
 from ekss.report._inputs import check_inputs
 from ekss.report._sample import describe
 from ekss.rows import MemoryRows
@@ -322,6 +323,8 @@ def test_report_sees_points_as_the_estimator_does(leaning, automatic):
     inputs = check_inputs(described, image_shape=None, n_frames=None)
     expected = without(leaning, automatic.removed_, unit=True)
     np.testing.assert_array_equal(inputs.points, expected)
+    told = dict(gather_facts(inputs, None).run.found)
+    assert told["remove_components"] == str(len(automatic.removed_))
 
 
 def test_estimate_counts_trials_where_they_may_be(planted, leaning, tmp_path):

@@ -80,7 +80,7 @@ class Workload:
         Whether work is in float64 whatever the data are.
     n_trials : int
         Numbers of components whose removal may be tried; 0 where none is.
-    likely_base, likely_candidates, likely_dim : int or None
+    likely_base, likely_candidates, likely_dim, likely_features : int or None
         What is likely where the above are the largest; for the time. None is the same.
     """
 
@@ -104,6 +104,7 @@ class Workload:
     likely_base: int | None = None
     likely_candidates: int | None = None
     likely_dim: int | None = None
+    likely_features: int | None = None
 
     @property
     def voted(self) -> int:
@@ -250,30 +251,32 @@ def _trial_bytes(work: Workload) -> float:
     )
 
 
-def _likely(work: Workload) -> tuple[int, int, int]:
-    """Return the members, candidates and dimension that time is reckoned with."""
-    return (
-        work.likely_base or work.n_base,
-        work.likely_candidates or work.n_candidates,
-        work.likely_dim or work.dim,
-    )
+def _likely_members(work: Workload) -> int:
+    """Return the number of members that time is reckoned with."""
+    return work.likely_base or work.n_base
+
+
+def _coordinates(work: Workload) -> int:
+    """Return how many coordinates of a point members look at."""
+    return work.likely_features or work.n_features
 
 
 def _assign_nanoseconds(work: Workload) -> float:
     """Assign one point to the candidates of one member."""
-    _, candidates, dim = _likely(work)
-    each = _PRODUCT * work.n_features + _SQUARE
+    candidates = work.likely_candidates or work.n_candidates
+    dim = work.likely_dim or work.dim
+    each = _PRODUCT * _coordinates(work) + _SQUARE
     return candidates * dim * each * work.itemsize / 4
 
 
 def _member_seconds(work: Workload) -> float:
-    members, _, _ = _likely(work)
+    members = _likely_members(work)
     fitted = min(work.voted, work.max_samples)
     passes = work.max_iter + 1
-    update = _GATHER * work.n_features
+    update = _GATHER * _coordinates(work)
     each = passes * (_STEP + fitted * (_assign_nanoseconds(work) + update))
     if fitted < work.voted:
-        each += work.voted * (_assign_nanoseconds(work) + _STREAM * work.n_features)
+        each += work.voted * (_assign_nanoseconds(work) + _STREAM * _coordinates(work))
     seconds = 1e-9 * members * each / work.n_workers
     if members < work.n_base:
         seconds += 2 * _all_cuts_seconds(work, min(work.voted, _COMPARED))
@@ -281,7 +284,7 @@ def _member_seconds(work: Workload) -> float:
 
 
 def _vote_seconds(work: Workload) -> float:
-    members, _, _ = _likely(work)
+    members = _likely_members(work)
     n = work.voted
     each = n * n / 2 * _VOTE
     if work.graph == "approximate":
@@ -311,7 +314,7 @@ def _choice_seconds(work: Workload) -> float:
 def _row_seconds(work: Workload) -> float:
     if work.voted == work.n_samples:
         return 0.0
-    members, _, _ = _likely(work)
+    members = _likely_members(work)
     each = members * (_assign_nanoseconds(work) + _LOOKUP * work.n_clusters)
     each += _READ * work.n_features
     return 1e-9 * work.n_samples * each / work.n_workers

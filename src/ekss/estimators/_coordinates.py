@@ -55,7 +55,7 @@ def leading_coordinates(
         Number of directions that the subspace of a cluster typically spans.
     """
     n_samples, n_features = points.shape
-    at_most = min(n_samples, n_features, max(_FEW, n_clusters * span))
+    at_most = min(n_samples, n_features, most_coordinates(n_clusters, span))
     spectrum = leading_spectrum(points, at_most)
     held = np.cumsum(spectrum.singular_values**2)
     needed = int(np.searchsorted(held, _KEPT_ENERGY * spectrum.total) + 1)
@@ -66,3 +66,8 @@ def leading_coordinates(
     inside = np.ascontiguousarray(points @ directions)
     outside = np.maximum(squared_norms(points) - squared_norms(inside), 0)
     return Coordinates(inside, outside, directions)
+
+
+def most_coordinates(n_clusters: int, span: int) -> int:
+    """Return up to how many coordinates are kept."""
+    return max(_FEW, n_clusters * span)

@@ -21,6 +21,7 @@ from ekss.estimators._budget import (
     measured_pace,
 )
 from ekss.estimators._checks import check_workers
+from ekss.estimators._coordinates import most_coordinates
 from ekss.estimators._counting import FIRST_GUESS
 from ekss.estimators._cutting import neighbour_counts
 from ekss.estimators._members import PIECES
@@ -72,6 +73,7 @@ def workload_of(model: Any, rows: Rows) -> Workload:
     in_pieces = _is_auto(model.subspace_dim) and _is_auto(model.n_candidates)
     most_dims = max(1, min(MOST_DIMS, n_features // 2))
     dim = _number(model.subspace_dim, most_dims)
+    likely_dim = -(-dim // 3) if _is_auto(model.subspace_dim) else None
     candidates = _number(model.n_candidates, n_clusters)
     one_cut = model._makes_one_cut()
     counts = neighbour_counts(voted, n_clusters)
@@ -100,7 +102,9 @@ def workload_of(model: Any, rows: Rows) -> Workload:
         n_trials=_n_trials(model, rows),
         likely_base=STEPS[0] if _is_auto(model.n_base) else None,
         likely_candidates=sum(PIECES) * n_clusters // 2 if in_pieces else None,
-        likely_dim=-(-dim // 3) if _is_auto(model.subspace_dim) else None,
+        likely_dim=likely_dim,
+        likely_features=likely_dim
+        and min(n_samples, n_features, most_coordinates(n_clusters, likely_dim)),
     )
 
 

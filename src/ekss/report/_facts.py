@@ -181,7 +181,8 @@ def _run_of(inputs: Inputs, seconds: float | None) -> Run:
             (name.rstrip("_"), _shown(getattr(estimator, name)))
             for name in _found_names(inputs)
             if hasattr(estimator, name)
-        ),
+        )
+        + _found_removal(estimator),
         _unfinished(estimator, parameters),
     )
 
@@ -194,6 +195,13 @@ def _found_names(inputs: Inputs) -> tuple[str, ...]:
         *(("n_base_",) if members is not None and members.chosen else ()),
         *("subspace_dim_", "affine_", "top_q_", "n_iter_"),
     )
+
+
+def _found_removal(estimator: Any) -> tuple[tuple[str, str], ...]:
+    """Tell how many components were removed, where that was left to the data."""
+    if not getattr(estimator, "removals_", ()):
+        return ()
+    return (("remove_components", _shown(len(estimator.removed_))),)
 
 
 def _unfinished(
