@@ -289,9 +289,10 @@ class VotingClusterer(SubspaceClusterer):
         keep_flats: bool = False,
         notice: str = "",
     ) -> Ballot:
-        """Prepare the points and run the members, after showing the notice."""
+        """Show the notice, prepare the points and run the members."""
         check_workers(self.n_jobs, self.verbose)
         cutting = self._cutting(seed)
+        say(notice, show=bool(notice))
         prepared = self._prepare(points, seed)
         points, n_clusters = prepared.points, self.n_clusters_
         top_q = self._resolve_top_q(len(points))
@@ -311,7 +312,6 @@ class VotingClusterer(SubspaceClusterer):
             keep_flats,
         )
         options = member_options(wanted, len(points), n_clusters, geometry)
-        say(notice, show=bool(notice))
         ensemble, self.agreement_ = grow_ensemble(
             kept,
             geometry,
