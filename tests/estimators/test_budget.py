@@ -17,7 +17,6 @@ from ekss.estimators._budget import (
     estimate,
     in_bytes,
     in_time,
-    measured_pace,
 )
 from ekss.estimators._memory import (
     available_bytes,
@@ -25,6 +24,7 @@ from ekss.estimators._memory import (
     check_memory,
     workload_of,
 )
+from ekss.estimators._pace import measured_pace
 
 WORK = Workload(
     200_000, 50, 4, 10, 100, 10, 5, graph="exact", sample_size=10_000, top_q=40

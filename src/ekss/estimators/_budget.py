@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache
-from time import perf_counter
-
-import numpy as np
 
 from ekss.core.spectrum import SMALL_SIDE
 from ekss.estimators._removal import TRIAL_MEMBERS, tried_rows
@@ -36,9 +32,6 @@ _CUT = 90_000.0  # one point, when a graph is cut in all ways
 _CUT_START = 5e7  # a graph that is cut in all ways, whatever its size
 _STEP = 4e5  # an iteration of a member, whatever the data
 _JUDGE = 2500.0  # one point, when one cut is judged
-# A product of this shape took so many seconds there.
-_REFERENCE_SHAPE = 4096, 64, 64
-_REFERENCE_SECONDS = 3.5e-4
 
 # Pairs that ekss.graph.nearest_by_votes_approximate looks at for a point: half a window
 # in every tree, and friends with their friends.
@@ -207,22 +200,6 @@ def estimate(work: Workload, pace: float = 1.0) -> Estimate:
             if seconds[name] > 0
         },
     )
-
-
-@cache
-def measured_pace() -> float:
-    """Return how many times slower than the reference machine this one is.
-
-    Told by a few products of matrices, a few milliseconds once a process.
-    """
-    n, inner, columns = _REFERENCE_SHAPE
-    left, right = np.ones((n, inner), np.float32), np.ones((inner, columns), np.float32)
-    spent = []
-    for _ in range(5):
-        start = perf_counter()
-        left @ right
-        spent.append(perf_counter() - start)
-    return min(max(min(spent) / _REFERENCE_SECONDS, 0.1), 10.0)
 
 
 def _trial(work: Workload) -> Workload:

@@ -18,13 +18,13 @@ from ekss.estimators._budget import (
     Workload,
     estimate,
     in_bytes,
-    measured_pace,
 )
 from ekss.estimators._checks import check_workers
 from ekss.estimators._coordinates import most_coordinates
 from ekss.estimators._counting import FIRST_GUESS
 from ekss.estimators._cutting import neighbour_counts
 from ekss.estimators._members import PIECES
+from ekss.estimators._pace import measured_pace
 from ekss.estimators._removal import has_common_direction, most_removed
 from ekss.estimators._sampling import enough_rows
 from ekss.estimators._voting import STEPS
