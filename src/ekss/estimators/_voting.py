@@ -125,6 +125,7 @@ class VotingClusterer(SubspaceClusterer):
     verbose: int
     _ensemble: Ensemble
     _tried: tuple[Any, tuple[Removal, ...]]
+    _notice: str = ""
 
     def _resolve_seed(self) -> int:
         """Draw a seed; a warm start without a random state keeps the last one."""
@@ -255,6 +256,7 @@ class VotingClusterer(SubspaceClusterer):
         )
         given = not isinstance(self.n_clusters, str)
         score = scout._score if given else scout._score_of_guess
+        self._show_notice()
         with progress("preprocessing", most + 1, show=self.verbose > 0) as advance:
             tried = try_removals(
                 sample,
@@ -265,6 +267,10 @@ class VotingClusterer(SubspaceClusterer):
             )
         self._tried = origin, tried
         return tried
+
+    def _show_notice(self) -> None:
+        say(self._notice, show=bool(self._notice))
+        self._notice = ""
 
     def _score(self, points: NDArray[np.floating], seed: int) -> float:
         """Return the score of the best cut of one graph of the points."""
@@ -289,10 +295,10 @@ class VotingClusterer(SubspaceClusterer):
         keep_flats: bool = False,
         notice: str = "",
     ) -> Ballot:
-        """Show the notice, prepare the points and run the members."""
+        """Prepare the points and run the members; show the notice before long work."""
         check_workers(self.n_jobs, self.verbose)
         cutting = self._cutting(seed)
-        say(notice, show=bool(notice))
+        self._notice = notice
         prepared = self._prepare(points, seed)
         points, n_clusters = prepared.points, self.n_clusters_
         top_q = self._resolve_top_q(len(points))
@@ -312,6 +318,7 @@ class VotingClusterer(SubspaceClusterer):
             keep_flats,
         )
         options = member_options(wanted, len(points), n_clusters, geometry)
+        self._show_notice()
         ensemble, self.agreement_ = grow_ensemble(
             kept,
             geometry,
