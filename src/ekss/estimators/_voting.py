@@ -274,11 +274,9 @@ class VotingClusterer(SubspaceClusterer):
 
     def _score(self, points: NDArray[np.floating], seed: int) -> float:
         """Return the score of the best cut of one graph of the points."""
-        ballot, n_clusters = self._vote(points, seed), self.n_clusters_
-        votes = ballot.cutting.votes(ballot.ensemble)
-        evidence = gather_evidence(ballot.kept, ballot.geometry, ballot.ensemble.labels)
-        counts = (default_top_q(votes.n_samples, n_clusters),)
-        chosen = ballot.cutting.best(votes, evidence, n_clusters, counts)
+        ballot = self._vote(points, seed)
+        counts = (default_top_q(len(ballot.kept.points), self.n_clusters_),)
+        chosen = self._best_cut(ballot, counts)
         return float("inf") if chosen is None else chosen.candidates[0].score
 
     def _score_of_guess(self, points: NDArray[np.floating], seed: int) -> float:
@@ -357,17 +355,21 @@ class VotingClusterer(SubspaceClusterer):
 
     def _cut(self, ballot: Ballot) -> ChosenCut:
         """Cut the votes: in the paper's way, or in many ways of which one is kept."""
-        cutting, ensemble, q = ballot.cutting, ballot.ensemble, ballot.top_q
-        n_clusters = self.n_clusters_
-        votes = cutting.votes(ensemble)
+        n_samples, n_clusters = len(ballot.kept.points), self.n_clusters_
+        q = ballot.top_q
         if q is None:
-            evidence = gather_evidence(ballot.kept, ballot.geometry, ensemble.labels)
-            counts = neighbour_counts(votes.n_samples, n_clusters)
-            chosen = cutting.best(votes, evidence, n_clusters, counts)
+            chosen = self._best_cut(ballot, neighbour_counts(n_samples, n_clusters))
             if chosen is not None:
                 return chosen
-            q = default_top_q(votes.n_samples, n_clusters)
-        return cutting.once(votes, n_clusters, q, self.n_eigenvectors)
+            q = default_top_q(n_samples, n_clusters)
+        votes = ballot.cutting.votes(ballot.ensemble)
+        return ballot.cutting.once(votes, n_clusters, q, self.n_eigenvectors)
+
+    def _best_cut(self, ballot: Ballot, counts: Sequence[int]) -> ChosenCut | None:
+        """Cut the graphs of these q in many ways and keep the best cut, if any."""
+        cutting, ensemble = ballot.cutting, ballot.ensemble
+        evidence = gather_evidence(ballot.kept, ballot.geometry, ensemble.labels)
+        return cutting.best(cutting.votes(ensemble), evidence, self.n_clusters_, counts)
 
     def _makes_one_cut(self) -> bool:
         """Tell whether the paper's one cut is asked for."""
