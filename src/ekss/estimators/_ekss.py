@@ -86,9 +86,10 @@ class EKSS(VotingClusterer):
     remove_components : "auto" or int, default="auto"
         Leading singular directions of the points, at unit length if ``normalize``, that
         are taken out first; then points are scaled again. "auto" tries 0 to 3 on a
-        sample and takes those of lowest ``cut_score``, but none for affine subspaces,
-        without ``normalize``, for points without a direction in common, or if
-        ``subspace_dim``, ``top_q`` or ``n_eigenvectors`` are given.
+        sample and takes the number of lowest score (``removals_``), or the smallest
+        within 0.1 of it; but none for affine subspaces, without ``normalize``, for
+        points without a direction in common, or if ``subspace_dim``, ``top_q`` or
+        ``n_eigenvectors`` are given.
     n_eigenvectors : int, default=None
         Eigenvectors used for the paper's one cut, which is made if it is given or
         ``top_q`` is an integer; None is ``n_clusters``.
