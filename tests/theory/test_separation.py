@@ -67,6 +67,28 @@ def test_blocks_change_nothing(monkeypatch):
     assert pieces[1] == pytest.approx(whole[1], abs=1e-12)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_the_last_bits_of_products_change_nothing(monkeypatch, seed):
+    """A product of another shape, or of another CPU, rounds differently."""
+    rng = np.random.default_rng(seed)
+    X, labels = planted(rng)
+    A = np.abs(X @ X.T) + 0.1 * rng.random((len(X), len(X)))
+    fit, certificate = monotone_fit(X, A), nfc_certificate(X, labels, A, 2)
+    exact = _separation._inner_product_blocks
+
+    def rounded(points):
+        for rows, inner in exact(points):
+            noise = rng.integers(-4, 5, inner.shape) * np.finfo(np.float64).eps
+            yield rows, np.abs(inner + noise)
+
+    monkeypatch.setattr(_separation, "_inner_product_blocks", rounded)
+    other = nfc_certificate(X, labels, A, 2)
+    assert monotone_fit(X, A).tau == pytest.approx(fit.tau, abs=1e-12)
+    assert deviation(X, A, fit) == pytest.approx(fit.tau, abs=1e-12)
+    assert other.phi == pytest.approx(certificate.phi, abs=1e-12)
+    assert other.tau == pytest.approx(certificate.tau, abs=1e-12)
+
+
 def test_separation_ignores_signs_and_order_of_points():
     rng = np.random.default_rng(2)
     X, labels = planted(rng)

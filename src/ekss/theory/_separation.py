@@ -53,15 +53,20 @@ class MonotoneFit:
         The inner products of the data, increasing, and the values from there on.
     tau : float
         Largest deviation of the affinity from the function.
+    resolution : float
+        Inner products that are no farther apart than this count as equal: they may
+        differ by rounding alone. Knots are farther apart.
     """
 
     knots: NDArray[np.float64]
     values: NDArray[np.float64]
     tau: float
+    resolution: float
 
     def __call__(self, inner: NDArray[np.floating]) -> NDArray[np.float64]:
         """Evaluate the step function."""
-        position = np.searchsorted(self.knots, inner, side="right") - 1
+        reached = inner + self.resolution / 2
+        position = np.searchsorted(self.knots, reached, side="right") - 1
         return self.values[np.maximum(position, 0)]
 
 
@@ -192,7 +197,9 @@ def monotone_fit(X: ArrayLike, affinity: Any) -> MonotoneFit:
 
         f(z) = ( max of A over pairs up to z + min of A over pairs from z on ) / 2,
 
-    and tau is half the largest amount by which A decreases while z increases.
+    and tau is half the largest amount by which A decreases while z increases. Inner
+    products that differ by rounding alone count as equal, so that (i, j) and (j, i)
+    always get one value and the fit is the same on every machine.
 
     Parameters
     ----------
@@ -225,7 +232,7 @@ def monotone_fit(X: ArrayLike, affinity: Any) -> MonotoneFit:
             f"sorted; give f, or a sample of the points"
         )
     affinity = _checked_affinity(affinity, n)
-    # Both (i, j) and (j, i): they may differ in the last bit, and in the affinity.
+    # Both (i, j) and (j, i): they may differ in the affinity.
     inner, value = np.empty((n, n - 1)), np.empty((n, n - 1))
     for rows, block in _inner_product_blocks(points):
         other = np.arange(n) != np.arange(rows.start, rows.stop)[:, None]
@@ -233,12 +240,13 @@ def monotone_fit(X: ArrayLike, affinity: Any) -> MonotoneFit:
         value[rows] = _dense_rows(affinity, rows)[other].reshape(-1, n - 1)
     order = np.argsort(inner, axis=None)
     z, a = inner.ravel()[order], value.ravel()[order]
-    first = np.flatnonzero(np.diff(z, prepend=-1.0))
+    resolution = _rounding_of_products(points)
+    first = np.flatnonzero(np.diff(z, prepend=-np.inf) > resolution)
     last = np.append(first[1:], z.size) - 1
     up_to = np.maximum.accumulate(a)[last]
     from_on = np.minimum.accumulate(a[::-1])[::-1][first]
     tau = float(np.max(up_to - from_on)) / 2
-    return MonotoneFit(z[first], (up_to + from_on) / 2, tau)
+    return MonotoneFit(z[first], (up_to + from_on) / 2, tau, resolution)
 
 
 def nfc_certificate(
@@ -340,12 +348,21 @@ def cluster_components(graph: Any, labels: ArrayLike) -> NDArray[np.int64]:
 def _inner_product_blocks(
     points: NDArray[np.float64],
 ) -> Iterator[tuple[slice, NDArray[np.float64]]]:
-    """Yield blocks of |X X^T|, always cut the same way so the bits are the same."""
+    """Yield blocks of |X X^T|."""
     n = len(points)
     step = max(1, _BLOCK_ENTRIES // n)
     for start in range(0, n, step):
         rows = slice(start, min(start + step, n))
         yield rows, np.abs(points[rows] @ points.T)
+
+
+def _rounding_of_products(points: NDArray[np.float64]) -> float:
+    """Bound the difference of two computations of the same inner product.
+
+    Each is within n_features eps |x| |y| of the exact value, to first order.
+    """
+    largest = float(np.square(points).sum(axis=1).max())
+    return 2 * points.shape[1] * np.finfo(np.float64).eps * largest
 
 
 def _dense_rows(affinity: Any, rows: slice) -> NDArray[np.float64]:
