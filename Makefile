@@ -3,11 +3,17 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# The same in an environment that has every direct dependency at its lowest version.
+LOWEST := .venv-lowest
+LOWEST_STAMP := $(LOWEST)/.installed
+# OpenBLAS picks its kernels by the CPU; these are an old one, AVX2 and AVX-512.
+CPUS := Nehalem Haswell SkylakeX
+PYTEST := -m pytest --numprocesses 2 --dist loadfile
 
-.PHONY: help demo test lint types tests bench bench-scale clean
+.PHONY: help demo test lint types tests tests-cpus tests-lowest bench bench-scale clean
 
 help:  ## list the commands
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 14
 
 # pip older than 25.1 cannot install dependency groups, so pip comes first.
 $(STAMP): pyproject.toml
@@ -29,7 +35,23 @@ types: $(STAMP)  ## static types
 	$(BIN)/mypy
 
 tests: $(STAMP)  ## the test suite alone
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+	$(BIN)/python $(PYTEST)
+
+tests-cpus: $(STAMP)  ## the test suite with the BLAS kernels of three kinds of CPU
+	for cpu in $(CPUS); do \
+	  echo "OPENBLAS_CORETYPE=$$cpu"; \
+	  OPENBLAS_CORETYPE=$$cpu $(BIN)/python $(PYTEST) || exit 1; \
+	done
+
+$(LOWEST_STAMP): pyproject.toml
+	test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --quiet uv
+	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python \
+	  --resolution lowest-direct --editable ".[all]" --group dev
+	@touch $@
+
+tests-lowest: $(LOWEST_STAMP)  ## the test suite with the lowest allowed dependencies
+	$(LOWEST)/bin/python $(PYTEST)
 
 bench: $(STAMP)  ## speed as ratios, each against its limit in the same run
 	$(BIN)/python benchmarks/speed.py
@@ -38,4 +60,4 @@ bench-scale: $(STAMP)  ## time and memory up to a million points, to ekss-result
 	$(BIN)/ekss bench scale
 
 clean:  ## remove the environment and everything generated
-	rm -rf $(VENV) demo build dist .pytest_cache .ruff_cache .mypy_cache
+	rm -rf $(VENV) $(LOWEST) demo build dist .pytest_cache .ruff_cache .mypy_cache

@@ -1,19 +1,30 @@
 import json
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
+from sklearn import datasets
+from sklearn.utils import Bunch
 from typer.testing import CliRunner
 
-from ekss.cli import app
+from ekss import EKSS
+from ekss.cli import _demo, app
 from ekss.cli._demo import moving_bodies, report_motion, run_demo, votes_of_members
 
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory):
+    """Run the demo on every fourth digit, with few members; the rest is as shipped."""
     folder = tmp_path_factory.mktemp("demo") / "new"
-    return CliRunner().invoke(app, ["demo", "--output", str(folder)]), folder
+    digits = datasets.load_digits()
+    some = Bunch(data=digits.data[::4], target=digits.target[::4])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(datasets, "load_digits", lambda: some)
+        patch.setattr(_demo, "EKSS", partial(EKSS, n_base=50))
+        shown = CliRunner().invoke(app, ["demo", "--output", str(folder)])
+    return shown, folder
 
 
 def test_demo_prints_a_summary_and_names_what_it_wrote(demo):
@@ -32,8 +43,8 @@ def test_demo_writes_reports_of_digits_and_motion_and_the_picture_of_votes(demo)
     pages = [f"{stem}.{ending}" for stem in stems for ending in ("html", "json")]
     assert names == [*pages, "votes.png"]
     digits, motion = (json.loads((folder / f"{s}.json").read_text()) for s in stems)
-    assert digits["n_samples"] == 1797
-    assert digits["scores"]["error"] < 0.15
+    assert digits["n_samples"] == 450
+    assert digits["scores"]["error"] < 0.3
     assert motion["affine"]
     assert motion["scores"]["error"] < 0.05
     assert 'alt="basis vector 1 of cluster 0"' in (folder / "digits.html").read_text()
