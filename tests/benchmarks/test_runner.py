@@ -13,7 +13,7 @@ import pytest
 from ekss.benchmarks import Cell, Plan, open_cells, run_plan
 from ekss.benchmarks._cells import short_hash
 from ekss.benchmarks._rows import row_path, write_row
-from ekss.core.files import write_atomically
+from ekss.runtime.files import write_atomically
 
 HERE = str(Path(__file__).parent)
 

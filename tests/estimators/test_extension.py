@@ -12,7 +12,7 @@ from ekss.core.updates import power_moments, power_step, update_power
 from ekss.datasets import make_union_of_subspaces
 from ekss.estimators import _sampling
 from ekss.metrics import clustering_error
-from ekss.rows import MemoryRows
+from ekss.runtime.rows import MemoryRows
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_labels_do_not_depend_on_workers_or_blocks(small_samples, union, monkeyp
     two = fitted(union.data, n_jobs=2)
     np.testing.assert_array_equal(one.labels_, two.labels_)
     np.testing.assert_array_equal(one.bases_, two.bases_)
-    monkeypatch.setattr("ekss.rows._blocks._MOST_ROWS", 77)
+    monkeypatch.setattr("ekss.runtime.rows._blocks._MOST_ROWS", 77)
     small = fitted(union.data)
     np.testing.assert_array_equal(one.labels_, small.labels_)
     np.testing.assert_allclose(one.bases_, small.bases_, atol=1e-6)

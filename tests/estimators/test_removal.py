@@ -22,7 +22,7 @@ from ekss.preprocessing import RemoveComponents, UnitRows
 from ekss.report._facts import gather_facts
 from ekss.report._inputs import check_inputs
 from ekss.report._sample import describe
-from ekss.rows import MemoryRows
+from ekss.runtime.rows import MemoryRows
 
 FITTED = ("labels_", "bases_", "base_labels_", "embedding_", "candidates_", "top_q_")
 

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure as Drawing
 from ekss.benchmarks._paper import DATASETS, METHODS
 from ekss.benchmarks._render import LINES
 from ekss.benchmarks._summary import Entry
-from ekss.core.files import write_atomically
+from ekss.runtime.files import write_atomically
 
 _COLOURS = {
     "published": "#9a9a9a",

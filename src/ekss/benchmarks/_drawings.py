@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ekss.benchmarks._findings import Curve, mean_curves
 from ekss.benchmarks._simulations import METHODS
 from ekss.benchmarks._trials import Place
-from ekss.core.files import write_atomically
+from ekss.runtime.files import write_atomically
 
 _COLOURS = {"ekss": "#08519c", "ekss0": "#6baed6", "tsc": "#fd8d3c", "ssc": "#31a354"}
 _MARKERS = {"ekss": "o", "ekss0": "s", "tsc": "^", "ssc": "D"}

@@ -29,7 +29,7 @@ from ekss.benchmarks._render import (
 )
 from ekss.benchmarks._rows import Row
 from ekss.benchmarks._summary import Entry, summarise
-from ekss.core.files import write_atomically
+from ekss.runtime.files import write_atomically
 
 
 def write_table1(

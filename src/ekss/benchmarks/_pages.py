@@ -16,7 +16,7 @@ from ekss.benchmarks._render import (
     text_table,
 )
 from ekss.benchmarks._rows import Row, finished
-from ekss.core.files import write_atomically
+from ekss.runtime.files import write_atomically
 
 _NO_PICTURE = (
     "there is no picture, because it needs matplotlib, which is not installed; "

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ekss.benchmarks._cells import short_hash
-from ekss.core.files import write_atomically
+from ekss.runtime.files import write_atomically
 
 # Raised when the steps below change, so that old features are not used any more.
 _VERSION = 1

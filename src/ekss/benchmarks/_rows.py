@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ekss.benchmarks._cells import Cell
-from ekss.core.files import write_atomically
+from ekss.runtime.files import write_atomically
 
 Row = dict[str, Any]
 

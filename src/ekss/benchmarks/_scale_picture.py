@@ -11,7 +11,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
 
 from ekss.benchmarks._scale import METHODS
 from ekss.benchmarks._scale_page import STAGES, Measured
-from ekss.core.files import write_atomically
+from ekss.runtime.files import write_atomically
 
 _COLOURS = {
     "members": "#08519c",

@@ -98,7 +98,7 @@ def residual_share(
 
 def common_dim(rows: NDArray[np.floating], clusters: int, seed: int) -> int:
     """Estimate one dimension for all subspaces."""
-    from ekss.core.parallel import one_blas_thread
+    from ekss.runtime.workers import one_blas_thread
     from ekss.estimators._auto import estimate_dim
 
     rng = np.random.default_rng(seed)

@@ -240,7 +240,7 @@ def _show(page: Page, output: Path | None) -> None:
 
 def _write(page: Page, output: Path) -> None:
     from ekss.cli._theory_html import page_html
-    from ekss.core.files import write_atomically
+    from ekss.runtime.files import write_atomically
 
     html = output.suffix.lower() == ".html"
     text = page_html(page) if html else _as_json(page) + "\n"

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ekss.core.bases import Flats
-from ekss.core.ksubspaces import k_subspaces, squared_norms
+from ekss.core.ksubspaces import KSubspacesRun, k_subspaces, squared_norms
 from ekss.core.starts import STARTS
-from ekss.core.updates import UPDATES, assigned_gains
+from ekss.core.updates import UPDATES, Update, assigned_gains
 
 # A member that is fitted to some of the points ends with so many iterations on all.
 _ITERATIONS_ON_ALL = 1
@@ -43,6 +43,8 @@ class MemberOptions:
         None fits it to all.
     keep_flats : bool
         Whether members keep their subspaces, to assign further points to.
+    weighted : bool
+        Whether a member weighs as much as the energy its subspaces capture, or 1.
     """
 
     n_candidates: tuple[int, int]
@@ -54,6 +56,7 @@ class MemberOptions:
     least_points: int = 0
     max_samples: int | None = None
     keep_flats: bool = False
+    weighted: bool = True
 
 
 @dataclass(frozen=True)
@@ -135,16 +138,25 @@ def run_member(
         )
         run = k_subspaces(X, early.flats, update, max_iter=n_all, norms=norms)
         n_iter = len(early.costs) + len(run.costs) - 2
-    refitted = update(X, run.labels, run.assignment.own, run.flats)
-    gains = assigned_gains(X, run.labels, refitted)
-    total = float(norms.sum(dtype=np.float64))
-    weight = min(max(gains / total, 0.0), 1.0) if total > 0 else 1.0
     return Member(
         run.labels.astype(np.min_scalar_type(n_candidates - 1)),
-        weight,
+        _weight(X, run, update, norms) if options.weighted else 1.0,
         n_iter,
         run.flats if options.keep_flats else None,
     )
+
+
+def _weight(
+    X: NDArray[np.floating],
+    run: KSubspacesRun,
+    update: Update,
+    norms: NDArray[np.floating],
+) -> float:
+    """Return the share of the energy that subspaces fitted to the clusters capture."""
+    refitted = update(X, run.labels, run.assignment.own, run.flats)
+    gains = assigned_gains(X, run.labels, refitted)
+    total = float(norms.sum(dtype=np.float64))
+    return min(max(gains / total, 0.0), 1.0) if total > 0 else 1.0
 
 
 def _draw_rows(

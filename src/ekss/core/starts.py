@@ -85,4 +85,4 @@ def nearest_points(
     return np.argsort(remoteness, kind="stable")[:size]
 
 
-STARTS = {"random": random_start, "neighbours": neighbourhood_start}
+STARTS = {"random": random_start, "neighbors": neighbourhood_start}

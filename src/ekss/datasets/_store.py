@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ekss.core.files import atomic_file
+from ekss.runtime.files import atomic_file
 from ekss.datasets._catalog import DataSet
 from ekss.datasets._check import (
     REFERENCE,

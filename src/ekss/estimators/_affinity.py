@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 
-from ekss.core.parallel import map_numbers, one_blas_thread, progress
+from ekss.runtime.workers import map_numbers, one_blas_thread, progress
 from ekss.core.scaling import unit_rows
 from ekss.core.tsc import nearest_by_angle
 from ekss.estimators._base import LARGEST_SEED, validated

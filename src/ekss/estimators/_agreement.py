@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from ekss.core.ensemble import MemberOptions
-from ekss.core.parallel import progress
+from ekss.runtime.workers import progress
 from ekss.estimators._auto import Geometry
 from ekss.estimators._coordinates import Coordinates
 from ekss.estimators._cutting import Cutting, gather_evidence, neighbour_counts

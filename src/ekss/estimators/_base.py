@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ekss.core.bases import Flats, squared_residuals
 from ekss.core.scaling import without
 from ekss.estimators._checks import check_bool, check_int, is_auto
-from ekss.rows import MemoryRows, as_rows
+from ekss.runtime.rows import MemoryRows, as_rows
 
 LARGEST_SEED = np.iinfo(np.int32).max
 

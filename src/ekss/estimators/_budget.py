@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from ekss.core.spectrum import SMALL_SIDE
 from ekss.estimators._removal import TRIAL_MEMBERS, tried_rows
 from ekss.graph.approximate import FRIENDS, N_TREES, WINDOW
-from ekss.rows import block_rows
+from ekss.runtime.rows import block_rows
 
 # The interpreter with NumPy, SciPy, scikit-learn and compiled kernels. Compiling them,
 # once after installation, takes more for a moment.

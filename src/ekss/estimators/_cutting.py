@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ekss.core.parallel import map_numbers, progress
+from ekss.runtime.workers import map_numbers, progress
 from ekss.estimators._auto import Geometry, paper_top_q
 from ekss.estimators._coordinates import Coordinates
 from ekss.estimators._members import Ensemble

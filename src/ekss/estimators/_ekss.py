@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ekss.core.bases import fit_clusters
-from ekss.core.parallel import one_blas_thread
+from ekss.runtime.workers import one_blas_thread
 from ekss.estimators._base import validated
 from ekss.estimators._cutting import Candidate
 from ekss.estimators._extension import extend, learn_extension
@@ -23,7 +23,7 @@ from ekss.estimators._sampling import (
 from ekss.estimators._voting import VotingClusterer
 from ekss.graph.cuts import Cutter
 from ekss.graph.selection import Score
-from ekss.rows import MemoryRows, Rows, as_rows
+from ekss.runtime.rows import MemoryRows, Rows, as_rows
 
 
 class EKSS(VotingClusterer):

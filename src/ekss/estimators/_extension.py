@@ -11,12 +11,12 @@ from sklearn.naive_bayes import CategoricalNB
 
 from ekss.core.bases import Flats
 from ekss.core.ksubspaces import assign
-from ekss.core.parallel import progress
+from ekss.runtime.workers import progress
 from ekss.core.updates import Moments, cluster_blocks, power_moments, power_step
 from ekss.estimators._base import Scaling
 from ekss.estimators._coordinates import Coordinates
 from ekss.estimators._members import Ensemble
-from ekss.rows import Rows
+from ekss.runtime.rows import Rows
 
 # Points added to every pair of base cluster and cluster, so that a pair which the
 # sample happens not to have is unlikely but not impossible.

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ekss.core.bases import Flats
 from ekss.core.ensemble import Member, MemberOptions, run_member
 from ekss.core.ksubspaces import squared_norms
-from ekss.core.parallel import map_numbers
+from ekss.runtime.workers import map_numbers
 from ekss.core.starts import STARTS
 from ekss.core.updates import UPDATES
 from ekss.estimators._auto import Geometry

@@ -28,7 +28,7 @@ from ekss.estimators._pace import measured_pace
 from ekss.estimators._removal import has_common_direction, most_removed
 from ekss.estimators._sampling import enough_rows
 from ekss.estimators._voting import STEPS
-from ekss.rows import MemoryRows, Rows
+from ekss.runtime.rows import MemoryRows, Rows
 
 _FEWEST_MEMBERS = 10
 _MOST_BYTES = 1e30

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from ekss.core.bases import Flats
-from ekss.core.parallel import map_numbers, one_blas_thread
+from ekss.runtime.workers import map_numbers, one_blas_thread
 from ekss.estimators._auto import estimate_dim
 from ekss.estimators._base import LARGEST_SEED, SubspaceClusterer, validated
 from ekss.estimators._checks import check_int, check_real, check_workers, is_auto

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, MetaEstimatorMixin, clone
 from sklearn.utils import check_random_state
 
-from ekss.core.parallel import map_numbers, one_blas_thread
+from ekss.runtime.workers import map_numbers, one_blas_thread
 from ekss.core.scaling import unit_rows
 from ekss.estimators._affinity import bridge_by_angle
 from ekss.estimators._auto import resolve_geometry

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from ekss.core.parallel import progress, say
+from ekss.runtime.workers import progress, say
 from ekss.estimators._agreement import grow_ensemble
 from ekss.estimators._auto import (
     Geometry,

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ekss import __version__
-from ekss.core.files import atomic_file
+from ekss.runtime.files import atomic_file
 from ekss.io._errors import InputError, check_file, one_line, reading
 
 FORMAT = "ekss-model"

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ekss.core.files import write_atomically
+from ekss.runtime.files import write_atomically
 from ekss.io._containers import CONTAINERS, Entry, read_array
 from ekss.io._csv import column_number, is_number, iter_rows, ragged
 from ekss.io._errors import InputError, check_file, one_line, reading, require

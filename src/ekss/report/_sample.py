@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ekss.rows import as_rows
+from ekss.runtime.rows import as_rows
 
 
 @dataclass(frozen=True)

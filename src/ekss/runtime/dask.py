@@ -11,15 +11,15 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from ekss.core.parallel import large_graphs, one_blas_thread, packed, unpacked
-from ekss.rows._blocks import (
+from ekss.runtime.workers import large_graphs, one_blas_thread, packed, unpacked
+from ekss.runtime.rows import (
+    Result,
     block_rows,
     check_index,
     check_matrix,
     finite_rows,
     float_dtype,
 )
-from ekss.rows._protocol import Result
 
 # A worker holds a few chunks at a time: one at work, one that waits, one on its way.
 _LARGEST_CHUNK = 256 * 2**20
@@ -54,7 +54,7 @@ class DaskRows:
     Examples
     --------
     >>> import dask.array as da
-    >>> from ekss.rows import DaskRows
+    >>> from ekss.runtime.dask import DaskRows
     >>> rows = DaskRows(da.ones((1000, 3), chunks=(400, 3)))
     >>> list(rows.map(lambda block, first_row: (first_row, len(block))))
     [(0, 400), (400, 400), (800, 200)]

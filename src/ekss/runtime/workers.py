@@ -1,11 +1,17 @@
-"""A parallel map over numbered, independent pieces of work, and its progress bar."""
+"""Workers: a parallel map over numbered, independent pieces of work, and its progress.
+
+Observers, progress bars and timers alike, can never change a result.
+"""
 
 from __future__ import annotations
 
 import pickle
+import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from threading import Lock
 from time import perf_counter
 from typing import Any, TypeVar
@@ -19,6 +25,48 @@ _LARGEST_BATCH = 8
 
 # Seconds by stage, while somebody listens and no stage is under way.
 _stages: ContextVar[dict[str, float] | None] = ContextVar("stages", default=None)
+
+
+@dataclass(frozen=True)
+class Workers:
+    """How much is done at once, and whether its progress is shown.
+
+    Attributes
+    ----------
+    n_jobs : int or None
+        Parallel workers, as in joblib.
+    show : bool
+        Whether progress bars are shown on stderr.
+    """
+
+    n_jobs: int | None = None
+    show: bool = False
+
+    def map(
+        self, function: Callable[[int], Result], count: int, description: str
+    ) -> Iterator[Result]:
+        """Yield function(0), function(1), ... in that order, computed in parallel."""
+        return map_numbers(
+            function,
+            count,
+            n_jobs=self.n_jobs,
+            description=description,
+            show=self.show,
+        )
+
+    def stage(
+        self, description: str, total: int | None = None
+    ) -> AbstractContextManager[Callable[[int], None]]:
+        """Return a context that is told of finished steps and shows them."""
+        return progress(description, total, show=self.show)
+
+    def say(self, text: str) -> None:
+        """Show a line on stderr."""
+        say(text, show=self.show)
+
+    def quiet(self) -> Workers:
+        """Return the same workers, whose progress is not shown."""
+        return replace(self, show=False)
 
 
 def map_numbers(
@@ -165,7 +213,8 @@ def progress(
     total : int or None
         Number of steps; None where it is not known beforehand.
     show : bool
-        Without it nothing is shown and rich is not imported.
+        Without it nothing is shown and rich is not imported. Without rich a line is
+        shown when the work starts.
     """
     with _timed(description), _bar(description, total, show=show) as advance:
         yield advance
@@ -180,7 +229,7 @@ def stage_seconds() -> Iterator[dict[str, float]]:
 
     Examples
     --------
-    >>> from ekss.core.parallel import progress, stage_seconds
+    >>> from ekss.runtime.workers import progress, stage_seconds
     >>> with stage_seconds() as seconds:
     ...     with progress("members", 3, show=False):
     ...         pass
@@ -215,7 +264,9 @@ def _timed(description: str) -> Iterator[None]:
 
 def say(text: str, *, show: bool) -> None:
     """Show a line on stderr, as :func:`progress` shows its bars."""
-    if show:
+    if show and find_spec("rich") is None:
+        print(text, file=sys.stderr)  # noqa: T201
+    elif show:
         from rich.console import Console
 
         console = Console(stderr=True)
@@ -228,6 +279,10 @@ def _bar(
 ) -> Iterator[Callable[[int], None]]:
     """Yield what advances a bar on stderr; without ``show`` there is none."""
     if not show:
+        yield lambda steps: None
+        return
+    if find_spec("rich") is None:
+        say(f"{description} ...", show=True)
         yield lambda steps: None
         return
     from rich.console import Console

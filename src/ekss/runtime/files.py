@@ -35,7 +35,7 @@ def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from ekss.core.files import write_atomically
+    >>> from ekss.runtime.files import write_atomically
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_atomically(Path(folder) / "labels.txt", b"0 1 1")
     ...     print((Path(folder) / "labels.txt").read_text())

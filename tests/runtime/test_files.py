@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from ekss.core.files import atomic_file, write_atomically
+from ekss.runtime.files import atomic_file, write_atomically
 
 
 def names_in(folder):
@@ -105,7 +105,7 @@ def test_folder_without_permission_names_the_file(tmp_path, monkeypatch):
     def refuse(path, mode):
         raise PermissionError(errno.EACCES, "Permission denied", str(path))
 
-    monkeypatch.setattr("ekss.core.files.open", refuse, raising=False)
+    monkeypatch.setattr("ekss.runtime.files.open", refuse, raising=False)
     with pytest.raises(PermissionError) as caught:
         write_atomically(tmp_path / "a.bin", b"new")
     assert caught.value.filename == str(tmp_path / "a.bin")

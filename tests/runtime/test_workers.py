@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from ekss.core.parallel import (
+from ekss.runtime.workers import (
     map_numbers,
     one_blas_thread,
     progress,

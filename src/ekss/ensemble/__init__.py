@@ -1,0 +1,1 @@
+"""Ensemble K-subspaces as a chain of values; see docs/architecture.md."""

@@ -1,0 +1,164 @@
+"""Stage 5, choose: of many cuts keep the one on which subspaces and votes agree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from ekss.ensemble.cut import Cuts, labels_of
+from ekss.ensemble.decide import Plan
+from ekss.ensemble.prepare import Coordinates
+from ekss.graph.selection import Evidence, Score, total_of
+from ekss.graph.spectral import unit_rows
+from ekss.runtime.workers import Workers
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A cut that was considered.
+
+    Attributes
+    ----------
+    origin : str
+        How it was made.
+    n_neighbors : int
+        Neighbours per point in its graph.
+    score : float
+        Lower is better.
+    labels : ndarray of shape (n_samples,)
+        Cluster of each point, in the smallest unsigned type.
+    """
+
+    origin: str
+    n_neighbors: int
+    score: float
+    labels: NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The partition that was kept.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_samples,)
+    n_neighbors : int
+        Neighbours per point in its graph.
+    affinity : csr_array of shape (n_samples, n_samples)
+        Its graph.
+    embedding : ndarray of shape (n_samples, n_eigenvectors)
+        Spectral embedding of the graph, rows of unit length.
+    eigenvalues : ndarray
+        Of the normalised graph, one more than eigenvectors where there is one.
+    candidates : tuple of Candidate
+        All cuts that were considered, best first; empty where there was one.
+    """
+
+    labels: NDArray[np.int64]
+    n_neighbors: int
+    affinity: csr_array
+    embedding: NDArray[np.float64]
+    eigenvalues: NDArray[np.float64]
+    candidates: tuple[Candidate, ...] = ()
+
+
+def gather_evidence(
+    plan: Plan, member_labels: NDArray[Any], seen: Coordinates | None = None
+) -> Evidence:
+    """Bring together what cuts are judged by.
+
+    ``seen`` are the points that are judged; None is all of the plan.
+    """
+    seen = seen or plan.seen
+    return Evidence(
+        seen.points,
+        plan.geometry.judged,
+        plan.geometry.affine,
+        seen.outside,
+        member_labels,
+    )
+
+
+def in_units_of(evidence: Evidence, energy: float) -> Evidence:
+    """Measure squared lengths of points in units of this energy."""
+    outside = evidence.outside
+    return replace(
+        evidence,
+        points=evidence.points / np.asarray(energy**0.5, evidence.points.dtype),
+        outside=None if outside is None else outside / energy,
+    )
+
+
+def choose(
+    cuts: Cuts, evidence: Evidence, score: Score, workers: Workers
+) -> Chosen | None:
+    """Score every cut and keep the best.
+
+    Parameters
+    ----------
+    cuts : Cuts
+        All into the same number of clusters.
+    evidence : Evidence
+    score : callable
+        ``score(labels, evidence)``; lower is better.
+    workers : Workers
+
+    Returns
+    -------
+    Chosen or None
+        None where no way of cutting gave all clusters.
+    """
+    found = cuts.distinct()
+    if not found:
+        return None
+    totals = score_all(labels_of(found), evidence, score, workers)
+    order = np.argsort(totals, kind="stable")
+    number, best = found[order[0]]
+    n_neighbors, n_clusters = cuts.tasks[number]
+    pool = cuts.pools[number]
+    vectors = pool.embedding.vectors[:, :n_clusters]
+    embedding = np.zeros((len(best.labels), vectors.shape[1]))
+    embedding[pool.in_cut] = unit_rows(vectors)
+    return Chosen(
+        best.labels,
+        n_neighbors,
+        cuts.graph(number),
+        embedding,
+        pool.embedding.values[: n_clusters + 1],
+        tuple(
+            Candidate(
+                found[i][1].origin,
+                cuts.tasks[found[i][0]][0],
+                float(totals[i]),
+                found[i][1].labels.astype(np.min_scalar_type(n_clusters)),
+            )
+            for i in order
+        ),
+    )
+
+
+def score_all(
+    labels: Sequence[NDArray[np.int64]],
+    evidence: Evidence,
+    score: Score,
+    workers: Workers,
+) -> list[float]:
+    """Score every partition."""
+    judge = partial(_score_one, labels, evidence, score)
+    return list(workers.map(judge, len(labels), "choice"))
+
+
+def _score_one(
+    labels: Sequence[NDArray[np.int64]],
+    evidence: Evidence,
+    score: Score,
+    number: int,
+) -> float:
+    """Score one partition; a function of the module, so that processes can call it."""
+    return total_of(score(labels[number], evidence))

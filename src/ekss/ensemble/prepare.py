@@ -1,0 +1,222 @@
+"""Stage 1, prepare: rows become points, the same way for the fit and for new rows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ekss.core.bases import Flats, squared_residuals
+from ekss.core.ksubspaces import squared_norms
+from ekss.core.scaling import unit_rows, without
+from ekss.core.spectrum import leading_spectrum
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """How rows become points: scaled, less common directions, centred.
+
+    Fitted once; ``predict``, ``transform``, ``score``, reports, comparisons and saved
+    models call it to see rows as the fit saw them.
+
+    Attributes
+    ----------
+    unit : bool
+        Whether rows are scaled to unit length, before and after the removal.
+    removed : ndarray of shape (n_removed, n_features) or None
+        Orthonormal directions that are taken out of the rows; None is none.
+    centre : ndarray of shape (n_features,) or None
+        Subtracted for affine subspaces, in float64; None for linear ones.
+    scale : float
+        A power of two by which points are divided, so that no square of an entry
+        over- or underflows; 1 for rows of unit length.
+    """
+
+    unit: bool
+    removed: NDArray[np.floating] | None = None
+    centre: NDArray[np.float64] | None = None
+    scale: float = 1.0
+
+    def __call__(self, rows: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Return the points of these rows.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_samples, n_features)
+
+        Returns
+        -------
+        points : ndarray of shape (n_samples, n_features)
+            In C order; in float64 where they are centred, otherwise of the type of
+            the rows.
+        """
+        if self.centre is not None:
+            rows = rows.astype(np.float64, copy=False)
+        points = without(rows, self.removed, unit=self.unit)
+        if self.centre is not None:
+            points = points - self.centre
+        return np.ascontiguousarray(points / self.scale)
+
+    def squared_distances(
+        self, rows: NDArray[np.floating], flats: Flats
+    ) -> NDArray[np.floating]:
+        """Return squared distances of rows to subspaces, in the scaled coordinates.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_samples, n_features)
+        flats : Flats
+            In the coordinates of the rows, as :meth:`outwards` gives them.
+
+        Returns
+        -------
+        squared : ndarray of shape (n_samples, n_subspaces)
+            Multiply by the square of ``scale`` for the units of the rows.
+        """
+        points = self(rows)
+        inside = self.inwards(flats)
+        bases = inside.bases.astype(points.dtype, copy=False)
+        offsets = inside.offsets
+        if offsets is not None:
+            offsets = offsets.astype(points.dtype, copy=False)
+        return squared_residuals(points, Flats(bases, offsets))
+
+    def outwards(self, flats: Flats) -> Flats:
+        """Return subspaces of the points in the coordinates of the rows."""
+        if flats.offsets is None:
+            return flats
+        centre = 0.0 if self.centre is None else self.centre
+        return Flats(flats.bases, flats.offsets * self.scale + centre)
+
+    def inwards(self, flats: Flats) -> Flats:
+        """Return subspaces given in the coordinates of the rows as the points' own."""
+        if flats.offsets is None:
+            return flats
+        centre = 0.0 if self.centre is None else self.centre
+        return Flats(flats.bases, (flats.offsets - centre) / self.scale)
+
+
+@dataclass(frozen=True)
+class Points:
+    """Rows ready for clustering, and how they were made ready."""
+
+    rows: NDArray[np.floating]
+    preparation: Preparation
+
+
+def prepare(
+    rows: NDArray[np.floating],
+    *,
+    unit: bool,
+    affine: bool,
+    removed: NDArray[np.floating] | None = None,
+) -> Points:
+    """Scale rows, take directions out, and centre them for affine subspaces.
+
+    Affine clustering does not depend on the origin; it works in float64, because
+    clusters far from each other would cancel the digits of float32.
+    """
+    if affine:
+        rows = rows.astype(np.float64, copy=False)
+    points = without(rows, removed, unit=unit)
+    centre = None
+    if affine:
+        centre = points.mean(axis=0)
+        points = points - centre
+    # Unit rows need no scale, and what is measured on them stays comparable.
+    scale = 1.0 if unit else power_of_two(float(np.abs(points).max()))
+    ready = np.ascontiguousarray(points / scale)
+    return Points(ready, Preparation(unit, removed, centre, scale))
+
+
+def power_of_two(largest: float) -> float:
+    """Return the scale that brings the largest entry near 1 and rounds nothing."""
+    return 2.0 ** math.floor(math.log2(largest)) if largest > 0 else 1.0
+
+
+def common_directions(
+    rows: NDArray[np.floating], count: int, *, unit: bool
+) -> NDArray[np.floating]:
+    """Return the leading right singular vectors of the rows, not centred, as rows."""
+    if not count:
+        return np.zeros((0, rows.shape[1]), rows.dtype)
+    scaled = unit_rows(rows) if unit else rows
+    return leading_spectrum(scaled, count).directions.astype(rows.dtype)
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """Points in leading principal coordinates: what members and judges work on.
+
+    Attributes
+    ----------
+    points : ndarray of shape (n_samples, n_kept)
+    outside : ndarray of shape (n_samples,) or None
+        Squared length of each point outside the coordinates; None where all are kept.
+    directions : ndarray of shape (n_features, n_kept) or None
+        Orthonormal directions of the coordinates; None where they are the features.
+    """
+
+    points: NDArray[np.floating]
+    outside: NDArray[np.floating] | None = None
+    directions: NDArray[np.floating] | None = None
+
+    def take(self, rows: NDArray[np.integer]) -> Coordinates:
+        """Return some of the points."""
+        outside = None if self.outside is None else self.outside[rows]
+        points = np.ascontiguousarray(self.points[rows])
+        return Coordinates(points, outside, self.directions)
+
+    def of(self, points: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Return the coordinates of further points."""
+        if self.directions is None:
+            return points
+        return np.ascontiguousarray(points @ self.directions)
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """How many coordinates are kept."""
+
+    # All that subspaces can span, and up to ``few`` more if they are needed to hold
+    # this share of the energy. The rest is mostly noise, and the time of every member
+    # is proportional to it (docs/experiments.md, "Fewer coordinates").
+    energy: float = 1 - 1e-4
+    few: int = 128
+
+
+_KEPT = _Kept()
+
+
+def leading_coordinates(
+    points: NDArray[np.floating], n_clusters: int, span: int
+) -> Coordinates:
+    """Keep the principal coordinates that subspaces of the clusters can use.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n_samples, n_features)
+        Centred for affine subspaces.
+    n_clusters : int
+    span : int
+        Number of directions that the subspace of a cluster typically spans.
+    """
+    n_samples, n_features = points.shape
+    at_most = min(n_samples, n_features, most_coordinates(n_clusters, span))
+    spectrum = leading_spectrum(points, at_most)
+    held = np.cumsum(spectrum.singular_values**2)
+    needed = int(np.searchsorted(held, _KEPT.energy * spectrum.total) + 1)
+    kept = min(at_most, max(n_clusters * span, needed))
+    if kept >= n_features:
+        return Coordinates(points)
+    directions = spectrum.directions[:kept].T.astype(points.dtype)
+    inside = np.ascontiguousarray(points @ directions)
+    outside = np.maximum(squared_norms(points) - squared_norms(inside), 0)
+    return Coordinates(inside, outside, directions)
+
+
+def most_coordinates(n_clusters: int, span: int) -> int:
+    """Return up to how many coordinates are kept."""
+    return max(_KEPT.few, n_clusters * span)

@@ -1,0 +1,358 @@
+"""Stage 3, vote: members cluster the points, each in its own random way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from joblib import hash as fingerprint
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import linear_sum_assignment
+from sklearn.base import BaseEstimator
+
+from ekss.core.bases import Flats
+from ekss.core.ensemble import Member, MemberOptions, run_member
+from ekss.core.ksubspaces import squared_norms
+from ekss.runtime.labels import LabelStore
+from ekss.runtime.workers import Workers
+
+if TYPE_CHECKING:
+    from ekss.ensemble.decide import Plan
+
+MemberFunction = Callable[[NDArray[np.floating], int], Any]
+
+
+@dataclass(frozen=True)
+class _Rules:
+    """Constants of this stage."""
+
+    # Candidates per cluster: members that split clusters into pieces vote more purely
+    # than members that do not (docs/results/ablation.md).
+    pieces: tuple[int, int] = (4, 8)
+    # ... of at least so many points for each dimension, or a piece fits anything.
+    least_points: int = 3
+    # Rows that a member is fitted to before it is assigned to all: more change
+    # labels by less than another seed does (docs/large.md).
+    fitted_rows: int = 10_000
+    fitted_per_cluster: int = 100
+    # Members, until two halves of them agree on this share of the points ...
+    steps: tuple[int, ...] = (100, 200, 400)
+    agreed: float = 0.97
+    # ... among so many points: enough to see a difference of a percent or two.
+    compared: int = 1000
+    compared_per_cluster: int = 20
+
+
+RULES = _Rules()
+
+
+class KSSMember(BaseEstimator):
+    """A member that runs K-subspaces for a few iterations from a random start.
+
+    Parameters
+    ----------
+    n_candidates : "auto", int, (int, int) or None, default="auto"
+        Number of candidate subspaces; with a pair each member draws its own. None is
+        the number of clusters, as in the paper. "auto" draws from 4 to 8 times that
+        number, but leaves every candidate at least three points for each dimension.
+    max_iter : int, default=5
+        Iterations of K-subspaces; 0 only assigns points to the start (EKSS-0).
+    update : {"power", "pca", "cop"}, default="power"
+        How a subspace is fitted to its points: one warm power step towards the
+        principal components, exact PCA, or PCA of the most coherent points (Coherence
+        Pursuit), which resists outliers. The power step is many times faster.
+    init : {"auto", "random", "neighbors"}, default="auto"
+        Where candidates begin: random subspaces, as in the paper, or neighbourhoods of
+        random points. "auto" is random for linear, neighbourhoods for affine subspaces.
+    weighting : {"cost", "uniform"}, default="cost"
+        Weight of the member's votes: the share of the energy of the points that its
+        subspaces capture (the paper's w(b)), or 1.
+    max_samples : "auto", int or None, default="auto"
+        Rows that the member draws and is fitted to, with one last iteration on all.
+        "auto" is 10000, or 100 per cluster if that is more; None is all.
+
+    Examples
+    --------
+    >>> from ekss import EKSS, KSSMember
+    >>> exact = EKSS(3, member=KSSMember(update="pca", max_iter=3))
+    >>> exact.get_params()["member__update"]
+    'pca'
+    """
+
+    def __init__(
+        self,
+        n_candidates: str | int | tuple[int, int] | None = "auto",
+        *,
+        max_iter: int = 5,
+        update: str = "power",
+        init: str = "auto",
+        weighting: str = "cost",
+        max_samples: str | int | None = "auto",
+    ) -> None:
+        self.n_candidates = n_candidates
+        self.max_iter = max_iter
+        self.update = update
+        self.init = init
+        self.weighting = weighting
+        self.max_samples = max_samples
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, KSSMember) and vars(self) == vars(other)
+
+    def options(self, plan: Plan, *, keep_flats: bool = False) -> MemberOptions:
+        """Settle what is left to the data; parameters have been checked."""
+        n_samples, n_clusters = len(plan.points.rows), plan.n_clusters
+        candidates, least_points = self.n_candidates, 0
+        if candidates == "auto":
+            low, high = (min(n_samples, times * n_clusters) for times in RULES.pieces)
+            least_points = RULES.least_points
+        elif candidates is None:
+            low = high = n_clusters
+        elif isinstance(candidates, (tuple, list)):
+            low, high = candidates
+        else:
+            low = high = int(candidates)
+        init = self.init
+        if init == "auto":
+            init = "neighbors" if plan.geometry.affine else "random"
+        return MemberOptions(
+            n_candidates=(low, high),
+            subspace_dim=plan.geometry.of_members,
+            max_iter=self.max_iter,
+            base=self.update,
+            affine=plan.geometry.affine,
+            start=init,
+            least_points=least_points,
+            max_samples=self.fitted_rows(n_samples, n_clusters),
+            keep_flats=keep_flats,
+            weighted=self.weighting == "cost",
+        )
+
+    def fitted_rows(self, n_samples: int, n_clusters: int) -> int | None:
+        """Return the number of rows that the member is fitted to; None is all."""
+        rows: Any = self.max_samples
+        if rows == "auto":
+            rows = enough_rows(n_clusters)
+        return None if rows is None or rows >= n_samples else int(rows)
+
+
+def enough_rows(n_clusters: int) -> int:
+    """Return how many rows show so many clusters."""
+    return max(RULES.fitted_rows, RULES.fitted_per_cluster * n_clusters)
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """Members that have voted.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_samples, n_members)
+        In the smallest unsigned type.
+    weights : ndarray of shape (n_members,)
+    n_iter : int
+        Largest number of iterations of a member.
+    origin : tuple
+        Data, seed and kind of members; members of the same origin can be added.
+    flats : tuple of Flats
+        Subspaces of every member, where members keep them; otherwise empty.
+    agreement : float or None
+        Share of points on which two halves of the members agree, where it was
+        measured last.
+    """
+
+    labels: NDArray[Any]
+    weights: NDArray[np.float64]
+    n_iter: int
+    origin: tuple[str, int, Any]
+    flats: tuple[Flats, ...] = ()
+    agreement: float | None = None
+
+    def take(self, rows: Any, members: slice) -> Ensemble:
+        """Return some members' labels of some points."""
+        labels = np.ascontiguousarray(self.labels[rows][:, members])
+        return replace(
+            self,
+            labels=labels,
+            weights=self.weights[members],
+            flats=self.flats[members],
+        )
+
+
+def vote(
+    plan: Plan,
+    member: MemberOptions | MemberFunction,
+    steps: Sequence[int],
+    seed: int,
+    workers: Workers,
+    *,
+    cluster: Callable[[Ensemble, NDArray[np.int64]], NDArray[np.int64] | None],
+    known: Ensemble | None = None,
+    store: LabelStore | None = None,
+) -> Ensemble:
+    """Run members step by step until two halves of them agree.
+
+    Parameters
+    ----------
+    plan : Plan
+    member : MemberOptions or callable
+        What a member does.
+    steps : sequence of int
+        Numbers of members at which the ensemble may stop growing, ascending.
+    seed : int
+    workers : Workers
+    cluster : callable
+        ``cluster(ensemble, rows)`` clusters some rows by members alone, as the whole
+        will be; None where it cannot.
+    known : Ensemble, default=None
+        Members that were run before; they are used if they are of the same origin.
+    store : LabelStore, default=None
+        Keeps the labels on disk; None keeps them in memory.
+
+    Returns
+    -------
+    Ensemble
+        Of as many members as one of the steps.
+    """
+    ensemble, agreement = known, None
+    for count in steps:
+        ensemble = run_members(
+            plan.seen.points,
+            seed,
+            member,
+            count,
+            workers,
+            known=ensemble,
+            store=store,
+        )
+        if count == steps[-1] or plan.is_trivial:
+            break
+        with workers.stage("halves"):
+            agreement = _halves_agreement(ensemble, plan.n_clusters, seed, cluster)
+        if agreement >= RULES.agreed:
+            break
+    assert ensemble is not None  # there is at least one step
+    return replace(ensemble, agreement=agreement)
+
+
+def run_members(
+    points: NDArray[np.floating],
+    seed: int,
+    member: MemberOptions | MemberFunction,
+    count: int,
+    workers: Workers,
+    *,
+    known: Ensemble | None = None,
+    store: LabelStore | None = None,
+) -> Ensemble:
+    """Run members 0, ..., count - 1, less those of ``known`` if it has this origin.
+
+    A member is a function of the data, the seed and its number, so an ensemble that
+    grew in steps is the same as one that was run at once.
+    """
+    origin = fingerprint(points), seed, member
+    if known is not None and known.origin != origin:
+        known = None
+    done = 0 if known is None else known.labels.shape[1]
+    if known is not None and done >= count:
+        return known.take(slice(None), slice(count))
+    if isinstance(member, MemberOptions):
+        run = partial(_run_kss, points, seed, member, squared_norms(points), done)
+        dtype = np.min_scalar_type(member.n_candidates[1] - 1)
+    else:
+        run = partial(_run_function, points, seed, member, done)
+        dtype = np.dtype(np.uint32)
+    store = store or LabelStore(None)
+    by_member = store.room(count, len(points), dtype)
+    weights, n_iter, flats = np.empty(count), 0, []
+    if known is not None:
+        by_member[:done], weights[:done] = known.labels.T, known.weights
+        n_iter, flats = known.n_iter, list(known.flats)
+    found: Iterator[Member] = workers.map(run, count - done, "members")
+    for number, one in enumerate(found, start=done):
+        by_member[number], weights[number] = one.labels, one.weight
+        n_iter = max(n_iter, one.n_iter)
+        flats += [] if one.flats is None else [one.flats]
+    by_member = store.settled(by_member)
+    return Ensemble(by_member.T, weights, n_iter, origin, tuple(flats))
+
+
+def _run_kss(
+    points: NDArray[np.floating],
+    seed: int,
+    options: MemberOptions,
+    norms: NDArray[np.floating],
+    done: int,
+    number: int,
+) -> Member:
+    return run_member(points, seed, done + number, options=options, norms=norms)
+
+
+def _run_function(
+    points: NDArray[np.floating],
+    seed: int,
+    function: MemberFunction,
+    done: int,
+    number: int,
+) -> Member:
+    """Call a user's member with a seed of its own."""
+    source = np.random.SeedSequence(seed, spawn_key=(done + number,))
+    found = function(points, int(source.generate_state(1)[0]))
+    labels, weight = found if isinstance(found, tuple) else (found, 1.0)
+    return Member(_checked_labels(labels, len(points)), float(weight), 0)
+
+
+def _checked_labels(labels: ArrayLike, n_samples: int) -> NDArray[np.integer]:
+    """Refuse labels that are not one integer of at least 0 per point."""
+    checked = np.asarray(labels)
+    if checked.shape != (n_samples,) or checked.dtype.kind not in "iu":
+        raise ValueError(
+            f"the member returned labels of shape {checked.shape} and type "
+            f"{checked.dtype}; return {n_samples} integers, one per point"
+        )
+    if len(checked) and checked.min() < 0:
+        raise ValueError(
+            f"the member returned the label {checked.min()}; return labels of at least "
+            "0"
+        )
+    return checked
+
+
+def _halves_agreement(
+    ensemble: Ensemble,
+    n_clusters: int,
+    seed: int,
+    cluster: Callable[[Ensemble, NDArray[np.int64]], NDArray[np.int64] | None],
+) -> float:
+    """Share of points to which odd and even members alone give the same cluster.
+
+    Each half is cut as the whole will be, on a random sample of at most 1000 points or
+    20 per cluster, whichever is more, and the clusters of the halves are matched.
+    """
+    n_samples = len(ensemble.labels)
+    size = max(RULES.compared, RULES.compared_per_cluster * n_clusters)
+    rng = np.random.default_rng(seed)
+    rows = np.sort(rng.choice(n_samples, min(n_samples, size), replace=False))
+    found = []
+    for first in (0, 1):
+        half = ensemble.take(rows, slice(first, None, 2))
+        labels = cluster(half, rows)
+        if labels is None:
+            return 0.0
+        found.append(labels)
+    return matched_share(*found)
+
+
+def matched_share(first: NDArray[np.int64], second: NDArray[np.int64]) -> float:
+    """Share of points in the same cluster under the best matching of two labellings."""
+    n_labels = int(max(first.max(), second.max())) + 1
+    shared = np.bincount(first * n_labels + second, minlength=n_labels**2)
+    shared = shared.reshape(n_labels, n_labels)
+    pairs = linear_sum_assignment(shared, maximize=True)
+    return float(shared[pairs].sum() / len(first))

@@ -1,0 +1,1 @@
+"""Everything about the machine: workers, progress, memory, files, rows, Dask."""

@@ -1,0 +1,419 @@
+"""Rows of points wherever they are: in memory, in a file, or on Dask workers.
+
+:func:`as_rows` wraps an array; the rows are then taken by number, or mapped block by
+block, and never all brought into memory at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ekss.runtime.workers import map_numbers
+
+Result = TypeVar("Result")
+
+
+class Rows(Protocol):
+    """Points as rows of a matrix that need not be in memory.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        (n_samples, n_features).
+    dtype : dtype
+        float32 or float64, the type in which rows are given; others are converted to
+        float64 block by block.
+    in_memory : bool
+        Whether all rows already are in the memory of this process.
+    """
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_samples, n_features)."""
+
+    @property
+    def dtype(self) -> np.dtype[np.floating]:
+        """float32 or float64."""
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether all rows already are in the memory of this process."""
+
+    def take(self, index: NDArray[np.int64]) -> NDArray[np.floating]:
+        """Bring some rows into this process.
+
+        Parameters
+        ----------
+        index : ndarray of shape (n_taken,)
+            Numbers of rows, ascending.
+
+        Returns
+        -------
+        points : ndarray of shape (n_taken, n_features)
+            In C order, all finite, never a view of the source.
+        """
+
+    def map(
+        self,
+        function: Callable[[NDArray[np.floating], int], Result],
+        *,
+        n_jobs: int | None = None,
+    ) -> Iterator[Result]:
+        """Yield function(block, first_row) of consecutive blocks of rows.
+
+        Parameters
+        ----------
+        function : callable
+            Gets a block of shape (n_rows, n_features) in C order, all finite, which
+            it must not change, and the number of its first row. It may run in other
+            threads or processes, with BLAS limited to one thread.
+        n_jobs : int, default=None
+            Parallel workers, as in joblib.
+
+        Returns
+        -------
+        results : iterator
+            In the order of rows; few blocks are in memory at a time. ValueError names
+            a row that is not finite, where there is one.
+        """
+
+
+# A block of so many entries, with products of its size, stays in the cache of a
+# core or near it, and calls of Python are few beside the work on it.
+_MOST_ENTRIES = 2**20
+_MOST_ROWS = 2**14
+_LEAST_ROWS = 64
+
+REAL_KINDS = "biuf"
+
+
+def block_rows(n_features: int) -> int:
+    """Return the number of rows of a block."""
+    return max(_LEAST_ROWS, min(_MOST_ROWS, _MOST_ENTRIES // max(1, n_features)))
+
+
+def float_dtype(dtype: np.dtype[Any]) -> np.dtype[np.floating]:
+    """Return the type in which rows are given: float32 stays, others are float64."""
+    is_single = dtype.kind == "f" and dtype.itemsize == 4
+    return np.dtype(np.float32 if is_single else np.float64)
+
+
+def check_matrix(kind: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    """Refuse what is not a matrix of real numbers with at least one entry."""
+    if len(shape) != 2:
+        raise ValueError(
+            f"the {kind} has shape {shape}, but points are the rows of a matrix; "
+            "reshape it to (n_samples, n_features)"
+        )
+    if dtype.kind not in REAL_KINDS:
+        raise ValueError(
+            f"the {kind} has type {dtype}, but points are real numbers; convert it to "
+            "float32 or float64"
+        )
+    if 0 in shape:
+        raise ValueError(
+            f"the {kind} has shape {shape}, without any entry; give at least one row "
+            "and one column"
+        )
+
+
+def check_index(index: NDArray[np.int64], n_samples: int) -> NDArray[np.int64]:
+    """Return the numbers of rows to take; they must exist and ascend."""
+    index = np.asarray(index, dtype=np.int64)
+    if len(index) and (index[0] < 0 or index[-1] >= n_samples):
+        raise ValueError(
+            f"rows {index[0]} to {index[-1]} were asked for, but there are rows 0 to "
+            f"{n_samples - 1}; take only those"
+        )
+    if np.any(np.diff(index) < 0):
+        raise ValueError("the numbers of rows do not ascend; sort them")
+    return index
+
+
+def finite_rows(
+    rows: NDArray[Any],
+    dtype: np.dtype[np.floating],
+    numbers: NDArray[np.int64] | int,
+) -> NDArray[np.floating]:
+    """Return the rows in C order and of the type; refuse NaN and infinity.
+
+    ``numbers`` are the numbers of the rows, or that of the first one.
+    """
+    points = np.ascontiguousarray(rows, dtype=dtype)
+    # A sum is finite only if all entries are, so most blocks need no second look.
+    with np.errstate(over="ignore", invalid="ignore"):
+        all_finite = np.isfinite(points.sum())
+    if not all_finite:
+        wrong = ~np.isfinite(points).all(axis=1)
+        if wrong.any():
+            first = int(wrong.argmax())
+            row = int(np.ravel(numbers)[first] if np.ndim(numbers) else numbers + first)
+            value = points[first][~np.isfinite(points[first])][0]
+            raise ValueError(
+                f"row {row} holds {value}, but every entry must be finite; drop such "
+                "rows or fill them in"
+            )
+    return points
+
+
+def map_blocks(
+    function: Callable[[NDArray[np.floating], int], Result],
+    read: Callable[[int, int], NDArray[Any]],
+    n_samples: int,
+    height: int,
+    dtype: np.dtype[np.floating],
+    n_jobs: int | None,
+) -> Iterator[Result]:
+    """Yield function(block, first_row) in order; threads read and work."""
+
+    def run(number: int) -> Result:
+        first = number * height
+        rows = read(first, min(first + height, n_samples))
+        return function(finite_rows(rows, dtype, first), first)
+
+    # Blocks are bound to this process: to its memory or to its open file.
+    return map_numbers(
+        run,
+        -(-n_samples // height),
+        n_jobs=n_jobs,
+        description="blocks",
+        show=False,
+        shared=True,
+    )
+
+
+class MemoryRows:
+    """Rows of a numpy array; of a memory map, which the system reads as needed.
+
+    Parameters
+    ----------
+    array : ndarray of shape (n_samples, n_features)
+        Real numbers, in any order of memory.
+
+    Attributes
+    ----------
+    shape : tuple of int
+    dtype : dtype
+        float32 or float64.
+    in_memory : bool
+        False where the array, or the one it is a view of, is a ``numpy.memmap``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ekss.runtime.rows import MemoryRows
+    >>> rows = MemoryRows(np.arange(8).reshape(4, 2))
+    >>> rows.take(np.array([1, 3]))
+    array([[2., 3.],
+           [6., 7.]])
+    >>> list(rows.map(lambda block, first_row: (first_row, block.sum())))
+    [(0, np.float64(28.0))]
+    """
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        check_matrix("array", array.shape, array.dtype)
+        self.array = array
+        self.shape = array.shape[0], array.shape[1]
+        self.dtype = float_dtype(array.dtype)
+        self.in_memory = not is_memory_map(array)
+
+    def take(self, index: NDArray[np.int64]) -> NDArray[np.floating]:
+        """Return a copy of the rows of these ascending numbers."""
+        index = check_index(index, len(self.array))
+        return finite_rows(np.asarray(self.array[index]), self.dtype, index)
+
+    def map(
+        self,
+        function: Callable[[NDArray[np.floating], int], Result],
+        *,
+        n_jobs: int | None = None,
+    ) -> Iterator[Result]:
+        """Yield function(block, first_row) of consecutive blocks, run in threads."""
+        return map_blocks(
+            function,
+            lambda first, last: np.asarray(self.array[first:last]),
+            len(self.array),
+            block_rows(self.shape[1]),
+            self.dtype,
+            n_jobs,
+        )
+
+
+def is_memory_map(array: Any) -> bool:
+    """Tell whether the array, or the one it is a view of, is a memory map."""
+    while isinstance(array, np.ndarray):
+        # What is computed from a memory map keeps its class, but not its file.
+        if getattr(array, "_mmap", None) is not None:
+            return True
+        array = array.base
+    return False
+
+
+# Blocks grow to the height of the chunks in the file, but not beyond this size.
+_LARGEST_BLOCK = 128 * 2**20
+# Reading so many bytes too much is cheaper than another read.
+_WORTH_READING = 2**16
+
+
+class DiskRows:
+    """Rows of an array that is read by slices: h5py dataset or zarr array.
+
+    Parameters
+    ----------
+    array : h5py.Dataset or zarr.Array of shape (n_samples, n_features)
+        Real numbers; its file stays open as long as the rows are used.
+
+    Attributes
+    ----------
+    shape : tuple of int
+    dtype : dtype
+        float32 or float64.
+    in_memory : bool
+        False.
+
+    Notes
+    -----
+    Blocks start at the start of a chunk of the file, so every chunk is read and
+    unpacked once in a pass; chunks so high that a block would exceed 128 MB are read
+    more than once.
+    """
+
+    in_memory = False
+
+    def __init__(self, array: Any) -> None:
+        check_matrix(_kind(array), array.shape, array.dtype)
+        self.array = array
+        self.shape = int(array.shape[0]), int(array.shape[1])
+        self.dtype = float_dtype(array.dtype)
+        self._chunk_rows = _chunk_rows(array)
+        self._block_rows = _aligned_rows(self.shape[1], self._chunk_rows)
+
+    def take(self, index: NDArray[np.int64]) -> NDArray[np.floating]:
+        """Return the rows of these ascending numbers, reading each chunk once."""
+        index = check_index(index, self.shape[0])
+        taken = np.empty((len(index), self.shape[1]), self.dtype)
+        row_bytes = self.shape[1] * self.array.dtype.itemsize
+        far = max(self._chunk_rows, _WORTH_READING // row_bytes)
+        block = index // self._block_rows
+        breaks = (np.diff(index) > far) | (np.diff(block) > 0)
+        edges = [0, *(np.flatnonzero(breaks) + 1).tolist(), len(index)]
+        for start, stop in pairwise(edges):
+            numbers = index[start:stop]
+            if len(numbers):
+                span = self._read(int(numbers[0]), int(numbers[-1]) + 1)
+                taken[start:stop] = finite_rows(
+                    span[numbers - numbers[0]], self.dtype, numbers
+                )
+        return taken
+
+    def map(
+        self,
+        function: Callable[[NDArray[np.floating], int], Result],
+        *,
+        n_jobs: int | None = None,
+    ) -> Iterator[Result]:
+        """Yield function(block, first_row) of consecutive blocks, run in threads."""
+        return map_blocks(
+            function, self._read, self.shape[0], self._block_rows, self.dtype, n_jobs
+        )
+
+    def _read(self, first: int, last: int) -> NDArray[Any]:
+        return np.asarray(self.array[first:last])
+
+
+def _kind(array: Any) -> str:
+    return "zarr array" if hasattr(array, "store") else "HDF5 dataset"
+
+
+def _chunk_rows(array: Any) -> int:
+    """Return the height of what is read at once; 1 where any row can be read alone."""
+    chunks = array.chunks
+    return int(chunks[0]) if chunks else 1
+
+
+def _aligned_rows(n_features: int, chunk_rows: int) -> int:
+    """Return the rows of a block: whole chunks, unless they are too high for that."""
+    usual = block_rows(n_features)
+    if chunk_rows <= usual:
+        return usual // chunk_rows * chunk_rows
+    too_large = chunk_rows * n_features * 8 > _LARGEST_BLOCK
+    return usual if too_large else chunk_rows
+
+
+def as_rows(X: Any) -> Rows | None:
+    """Wrap an array whose rows can be read block by block.
+
+    Parameters
+    ----------
+    X : object
+        A numpy array or memory map, an h5py dataset, a zarr array, a Dask
+        array, or anything.
+
+    Returns
+    -------
+    rows : Rows or None
+        None for all that scikit-learn's validation deals with: lists, data frames,
+        numpy arrays that are no matrix of real numbers.
+
+    Notes
+    -----
+    Types are recognised by the name of their module; none of these is imported.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ekss.runtime.rows import as_rows
+    >>> as_rows(np.eye(3)).shape
+    (3, 3)
+    >>> as_rows([[1, 2], [3, 4]]) is None
+    True
+    """
+    if type(X) in (np.ndarray, np.memmap):
+        usable = X.ndim == 2 and X.dtype.kind in REAL_KINDS and X.size
+        return MemoryRows(X) if usable else None
+    return next(filter(None, (_wrapped(X, kind) for kind in type(X).__mro__)), None)
+
+
+def _wrapped(X: Any, kind: type) -> Rows | None:
+    """Wrap the object if this class of it is one that we know."""
+    library = kind.__module__.partition(".")[0]
+    if library == "h5py" and not X:
+        raise ValueError("the file of the HDF5 dataset is closed; open it again")
+    match library, kind.__name__:
+        case ("h5py", "Dataset") | ("zarr", "Array"):
+            return DiskRows(X)
+        case "dask", "Array":
+            from ekss.runtime.dask import DaskRows
+
+            return DaskRows(X)
+        case (("h5py" | "zarr"), "Group"):
+            raise ValueError(
+                f"X is a group of arrays of {library}; give one of its arrays, such as "
+                "X['name']"
+            )
+        case "dask", ("DataFrame" | "Series"):
+            raise ValueError(
+                "X is a Dask data frame; give its numbers as an array: "
+                "X.to_dask_array(lengths=True)"
+            )
+        case "dask", ("Delayed" | "Bag"):
+            raise ValueError(
+                "X is a Dask object that is no array; make one with "
+                "dask.array.from_delayed"
+            )
+    return None
+
+
+def draw_sample(
+    n_samples: int, size: int | None, seed: int
+) -> NDArray[np.int64] | None:
+    """Draw rows, ascending; None where that would be all of them."""
+    if size is None or size >= n_samples:
+        return None
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 0)))
+    return np.sort(rng.choice(n_samples, size, replace=False))
