@@ -11,7 +11,7 @@ from ekss.core.bases import Flats, fit_flat
 from ekss.core.updates import Update
 
 # Rows of products kept at once: they stay in cache and bound the memory for large N.
-_BLOCK_ENTRIES = 2**20
+BLOCK_ENTRIES = 2**20
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ def assign(X: NDArray[np.floating], flats: Flats) -> Assignment:
     labels = np.empty(n, np.int32)
     gains = np.empty(n, X.dtype)
     own = np.empty((n, dim), X.dtype)
-    block = min(n, max(1, _BLOCK_ENTRIES // stacked.shape[1]))
+    block = min(n, max(1, BLOCK_ENTRIES // stacked.shape[1]))
     buffer = np.empty((block, stacked.shape[1]), X.dtype)
     for first in range(0, n, block):
         rows = slice(first, min(n, first + block))

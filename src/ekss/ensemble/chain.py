@@ -30,6 +30,29 @@ from ekss.runtime.workers import Workers
 
 
 @dataclass(frozen=True)
+class Known:
+    """What a later fit of the same data need not find out again.
+
+    Attributes
+    ----------
+    origin : tuple
+        Data, seed and wishes; decisions of the same origin need not be made again.
+    settled : Settled
+    ensemble : Ensemble
+        Its members are used again if they would come out the same.
+    """
+
+    origin: tuple[Any, ...]
+    settled: Settled
+    ensemble: Ensemble
+
+    @property
+    def seed(self) -> int:
+        """Seed of the fit."""
+        return int(self.origin[1])
+
+
+@dataclass(frozen=True)
 class Clustering:
     """What a fit comes to.
 
@@ -41,22 +64,20 @@ class Clustering:
         Subspaces of the clusters, in the coordinates of the rows.
     preparation : Preparation
         How rows become points.
-    plan : Plan
     settled : Settled
     ensemble : Ensemble
     chosen : Chosen
-    origin : tuple
-        Data, seed and wishes; decisions of the same origin need not be made again.
+    known : Known
+        For a later fit of the same data.
     """
 
     labels: NDArray[np.int64]
     flats: Flats
     preparation: Preparation
-    plan: Plan
     settled: Settled
     ensemble: Ensemble
     chosen: Chosen
-    origin: tuple[Any, ...]
+    known: Known
 
 
 def cluster(
@@ -65,7 +86,7 @@ def cluster(
     seed: int,
     workers: Workers,
     *,
-    known: Clustering | None = None,
+    known: Known | None = None,
     store: LabelStore | None = None,
     everyone: Rows | None = None,
     sample: NDArray[np.int64] | None = None,
@@ -80,9 +101,8 @@ def cluster(
         What the user asks for; the rest is decided here.
     seed : int
     workers : Workers
-    known : Clustering, default=None
-        An earlier result, of which decisions and members are used if they would
-        come out the same.
+    known : Known, default=None
+        What an earlier fit found; it is used where it would come out the same.
     store : LabelStore, default=None
         Where labels of members are kept.
     everyone : Rows, default=None
@@ -136,11 +156,10 @@ def cluster(
         labels,
         points.preparation.outwards(flats),
         points.preparation,
-        plan,
         settled,
         ensemble,
         chosen,
-        origin,
+        Known(origin, settled, ensemble),
     )
 
 

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ekss.ensemble.cut import Cuts, labels_of
+from ekss.ensemble.cut import Cuts, labels_of, pools_bytes
 from ekss.ensemble.decide import Plan
 from ekss.ensemble.prepare import Coordinates
 from ekss.graph.selection import Evidence, Score, total_of
 from ekss.graph.spectral import unit_rows
+from ekss.runtime.cost import RATES, Stage, Work
 from ekss.runtime.workers import Workers
 
 
@@ -162,3 +163,12 @@ def _score_one(
 ) -> float:
     """Score one partition; a function of the module, so that processes can call it."""
     return total_of(score(labels[number], evidence))
+
+
+def cost(work: Work) -> Stage:
+    """Score all cuts."""
+    cuts = work.n_graphs * RATES.cuts_per_graph
+    seconds = 1e-9 * work.voted * cuts * RATES.judge / work.n_workers
+    judged = 3 * work.n_workers * work.voted * work.n_features * work.width
+    lists = 12 * work.voted * work.n_neighbors
+    return Stage(seconds, work.after_members + judged + lists + pools_bytes(work))

@@ -12,7 +12,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 
-from ekss.graph.approximate import N_TREES, nearest_by_votes_approximate
+from ekss.graph.approximate import (
+    FRIENDS,
+    N_TREES,
+    WINDOW,
+    nearest_by_votes_approximate,
+)
 from ekss.graph.coassociation import (
     SCAN_CHUNKS,
     Votes,
@@ -24,6 +29,7 @@ from ekss.graph.cuts import CUTTERS, Cut, CutPool, Cutter, candidate_cuts
 from ekss.graph.neighbours import Neighbours, symmetric_graph
 from ekss.graph.selection import Score, score_cut
 from ekss.graph.spectral import SpectralResult, spectral_labels
+from ekss.runtime.cost import RATES, Stage, Work
 from ekss.runtime.workers import Workers
 
 if TYPE_CHECKING:
@@ -226,3 +232,43 @@ def _cut_one(
 def labels_of(cuts: Sequence[tuple[int, Cut]]) -> list[NDArray[np.int64]]:
     """Return the labels of cuts."""
     return [one.labels for _, one in cuts]
+
+
+# Pairs that are looked at per point where not all are: half a window in every tree, and
+# friends with their friends.
+_LIKELY_PAIRS = N_TREES * WINDOW // 2 + FRIENDS * (FRIENDS + 1)
+
+
+def votes_cost(work: Work) -> Stage:
+    """Find the strongest votes of each point."""
+    n, q, workers = work.voted, work.n_neighbors, work.n_workers
+    each = n * n / 2 * RATES.vote
+    lists: float = n * q * (12 * workers + 36)
+    if not work.all_pairs:
+        each = min(each, n * _LIKELY_PAIRS * RATES.likely_vote)
+        lists = n * (40 * q + 24 * workers) + work.labels
+    seconds = 0.2 + 1e-9 * work.members * each * work.label_bytes / workers
+    return Stage(seconds, work.after_members + lists)
+
+
+def cost(work: Work) -> Stage:
+    """Cut all graphs in all ways."""
+    n, q = work.voted, work.n_neighbors
+    vectors = 8 * (work.n_clusters + 1)
+    # An edge is held in several forms of the graph, a vector in several of the solver.
+    at_once = min(work.n_graphs, work.n_workers)
+    graphs = n * at_once * (100 * q + 16 * vectors)
+    held = work.after_members + 12 * n * q + graphs + pools_bytes(work)
+    return Stage(cuts_seconds(work, n), held)
+
+
+def cuts_seconds(work: Work, n_points: int) -> float:
+    """Time to cut all graphs of so many points."""
+    rounds = -(-work.n_graphs // work.n_workers)
+    return 1e-9 * rounds * (RATES.cut_start + n_points * RATES.cut)
+
+
+def pools_bytes(work: Work) -> float:
+    """Bytes of the candidate cuts and embeddings of all graphs."""
+    each = 8 * (work.n_clusters + 2 + RATES.cuts_per_graph)
+    return work.voted * work.n_graphs * each

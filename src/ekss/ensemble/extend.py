@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from sklearn.naive_bayes import CategoricalNB
 
 from ekss.core.bases import Flats, squared_residuals
-from ekss.core.ksubspaces import assign
+from ekss.core.ksubspaces import BLOCK_ENTRIES, assign
 from ekss.core.updates import Moments, cluster_blocks, power_moments, power_step
 from ekss.ensemble.prepare import Coordinates, Preparation
 from ekss.ensemble.vote import Ensemble
-from ekss.runtime.rows import Rows
+from ekss.runtime.cost import RATES, Stage, Work
+from ekss.runtime.rows import Rows, block_rows
 from ekss.runtime.workers import Workers
 
 
@@ -145,3 +146,20 @@ def _coordinates_in(
     for k, rows, some in cluster_blocks(points, labels, len(flats.bases)):
         own[rows] = some @ flats.bases[k]
     return own
+
+
+def cost(work: Work) -> Stage:
+    """Label the rows that were not voted on, in one pass over all."""
+    if work.voted == work.n_samples:
+        return Stage(0.0, 0.0)
+    each = work.members * (work.assignment + RATES.lookup * work.n_clusters)
+    each += RATES.read * work.n_features
+    n_rows = block_rows(work.n_features)
+    block = n_rows * (5 * work.n_features * work.width + 12 * work.n_members)
+    block += n_rows * 24 * work.n_clusters + BLOCK_ENTRIES * work.width
+    graph = 24 * work.voted * work.n_neighbors
+    held = work.after_members + graph + 24 * work.n_samples
+    return Stage(
+        1e-9 * work.n_samples * each / work.n_workers,
+        held + 2 * work.n_workers * block,
+    )

@@ -15,7 +15,9 @@ from sklearn.base import BaseEstimator
 
 from ekss.core.bases import Flats
 from ekss.core.ensemble import Member, MemberOptions, run_member
-from ekss.core.ksubspaces import squared_norms
+from ekss.core.ksubspaces import BLOCK_ENTRIES, squared_norms
+from ekss.ensemble.cut import cuts_seconds
+from ekss.runtime.cost import RATES, Stage, Work
 from ekss.runtime.labels import LabelStore
 from ekss.runtime.workers import Workers
 
@@ -356,3 +358,24 @@ def matched_share(first: NDArray[np.int64], second: NDArray[np.int64]) -> float:
     shared = shared.reshape(n_labels, n_labels)
     pairs = linear_sum_assignment(shared, maximize=True)
     return float(shared[pairs].sum() / len(first))
+
+
+def cost(work: Work) -> Stage:
+    """Run all members; compare their halves where the ensemble may grow."""
+    update = RATES.gather * work.coordinates
+    each = (work.max_iter + 1) * (
+        RATES.step + work.fitted * (work.assignment + update)
+    )
+    whole = work.fitted >= work.voted
+    if not whole:
+        each += work.voted * (work.assignment + RATES.stream * work.coordinates)
+    seconds = 1e-9 * work.members * each / work.n_workers
+    if work.members < work.n_members:
+        seconds += 2 * cuts_seconds(work, min(work.voted, RULES.compared))
+    n, size = work.voted, work.width
+    # Labels, gains and coordinates of an assignment, and of the one before it.
+    assigned = (2 if whole else 1) * n * (4 + size + work.dim * size)
+    drawn = 0 if whole else work.fitted * work.n_features * size
+    running = work.n_workers * (assigned + drawn + 8 * n + BLOCK_ENTRIES * size)
+    scaling = 3 * n * work.n_features * size
+    return Stage(seconds, max(scaling, work.points + running + 2 * work.labels))

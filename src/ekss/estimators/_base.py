@@ -1,10 +1,9 @@
-"""What every estimator that ends in a set of subspaces has in common."""
+"""What the estimators have in common: checked rows in, fitted attributes out."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,68 +13,61 @@ from sklearn.base import (
     ClusterMixin,
     TransformerMixin,
 )
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ekss.core.bases import Flats, squared_residuals
-from ekss.core.scaling import without
-from ekss.estimators._checks import check_bool, check_int, is_auto
+from ekss.core.bases import Flats
+from ekss.ensemble.prepare import Preparation
 from ekss.runtime.rows import MemoryRows, as_rows
 
 LARGEST_SEED = np.iinfo(np.int32).max
+Estimator = TypeVar("Estimator", bound=BaseEstimator)
 
 
-@dataclass(frozen=True)
-class Scaling:
-    """How points are made ready: (row or unit row - centre) / scale.
+def checked_rows(
+    estimator: BaseEstimator, X: ArrayLike
+) -> tuple[NDArray[np.floating], dict[str, Any]]:
+    """Check the rows of a fit; return them and what the estimator is to remember.
 
-    Attributes
-    ----------
-    unit : bool
-        Whether rows are scaled to unit length first, and again after the removal.
-    centre : ndarray of shape (n_features,) or None
-        Subtracted for affine subspaces, in float64; None for linear ones.
-    scale : float
-        A power of two.
-    removed : ndarray of shape (n_removed, n_features) or None
-        Orthonormal directions that are taken out of the rows; None is none.
+    float32 stays so, other types become float64. The estimator is not written to.
     """
-
-    unit: bool
-    centre: NDArray[np.float64] | None
-    scale: float
-    removed: NDArray[np.floating] | None = None
-
-    def __call__(self, points: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Make points ready."""
-        if self.centre is not None:
-            points = points.astype(np.float64, copy=False)
-        points = without(points, self.removed, unit=self.unit)
-        if self.centre is not None:
-            points = points - self.centre
-        return np.ascontiguousarray(points / self.scale)
+    shell: BaseEstimator = type(estimator).__new__(type(estimator))
+    vars(shell).update(estimator.get_params(deep=False))
+    before = set(vars(shell))
+    rows = _validated(shell, X, reset=True)
+    names = {key: value for key, value in vars(shell).items() if key not in before}
+    return rows, names
 
 
-@dataclass(frozen=True)
-class Prepared:
-    """Points ready for clustering, and how they were made so."""
+def store(estimator: Estimator, **fitted: Any) -> Estimator:
+    """Give the estimator the attributes of a fit, in place of those it had.
 
-    points: NDArray[np.floating]
-    scaling: Scaling
+    The last step of every fit, and the only one that writes to the estimator.
+    """
+    parameters = estimator.get_params(deep=False)
+    for name in set(vars(estimator)) - set(parameters):
+        delattr(estimator, name)
+    for name, value in fitted.items():
+        setattr(estimator, name, value)
+    return estimator
+
+
+def seed_of(random_state: Any) -> int:
+    """Draw the seed of a fit."""
+    return int(check_random_state(random_state).randint(LARGEST_SEED))
 
 
 class SubspaceClusterer(
     ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, BaseEstimator
 ):
-    """Validation, scaling, and predict / transform / score by fitted subspaces.
+    """An estimator that ends in subspaces: predict, transform and score by them.
 
-    Subclasses have the parameters ``n_clusters``, ``affine`` and ``normalize``, and
-    their ``fit`` ends with :meth:`_store_model`.
+    After ``fit`` it has ``bases_``, ``offsets_`` and ``preparation_``.
     """
 
-    n_clusters: Any
-    affine: bool | str
-    normalize: bool | str
-    affine_: bool
+    bases_: NDArray[np.floating]
+    offsets_: NDArray[np.floating] | None
+    preparation_: Preparation
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """Assign each point to its nearest subspace.
@@ -94,7 +86,7 @@ class SubspaceClusterer(
     def transform(self, X: ArrayLike) -> NDArray[np.floating]:
         """Return the distance of each point to each cluster's subspace.
 
-        Points are scaled as in ``fit``, so for normalised data the distance is the
+        Points are prepared as in ``fit``, so for normalised data the distance is the
         sine of the angle between point and subspace.
 
         Parameters
@@ -105,7 +97,8 @@ class SubspaceClusterer(
         -------
         distances : ndarray of shape (n_samples, n_clusters)
         """
-        return np.concatenate(self._map(X, np.sqrt))
+        scale = np.concatenate(self._map(X, np.sqrt))
+        return scale * scale.dtype.type(self.preparation_.scale)
 
     def score(self, X: ArrayLike, y: object = None) -> float:
         """Return minus the mean squared distance to the nearest subspace.
@@ -123,7 +116,8 @@ class SubspaceClusterer(
             ``subspace_dim`` always scores higher, so do not choose it by this.
         """
         nearest = np.concatenate(self._map(X, _smallest))
-        return -float(nearest.mean(dtype=np.float64))
+        mean = float(nearest.mean(dtype=np.float64))
+        return -mean * self.preparation_.scale * self.preparation_.scale
 
     @property
     def _n_features_out(self) -> int:
@@ -134,94 +128,24 @@ class SubspaceClusterer(
         check_is_fitted(self)
         rows = as_rows(X)
         if rows is None or rows.in_memory:
-            points = validated(self, X, reset=False, double=self.affine_)
-            rows = MemoryRows(points)
+            rows = MemoryRows(_validated(self, X, reset=False))
         else:
-            validated(self, rows.take(np.arange(1)), reset=False)
+            _validated(self, rows.take(np.arange(1)), reset=False)
         flats = Flats(self.bases_, self.offsets_)
-        removed = getattr(self, "removed_", None)
-        return list(rows.map(_Distances(self._has_unit_rows, removed, flats, function)))
-
-    def _prepare(self, points: NDArray[np.floating], seed: int = 0) -> Prepared:
-        """Scale and, for affine subspaces, centre the validated points of ``fit``.
-
-        Affine clustering does not depend on the origin; it works in float64, because
-        clusters far from each other would cancel the digits of float32.
-        """
-        if not isinstance(self.normalize, (bool, np.bool_)):
-            is_auto("normalize", str(self.normalize), "True or False")
-        self.n_clusters_ = self._resolve_n_clusters(points, seed)
-        self.affine_ = affine = self._resolve_affine(points)
-        removed = self._resolve_removed(points, seed)
-        centre = None
-        if affine:
-            points = points.astype(np.float64, copy=False)
-        unit = self._has_unit_rows
-        scaled = without(points, removed, unit=unit)
-        if affine:
-            centre = scaled.mean(axis=0)
-            scaled = scaled - centre
-        # Squares of very large or small entries would over- or underflow; unit rows
-        # have none, and what is measured on them stays comparable.
-        scale = 1.0 if unit else power_of_two(float(np.abs(scaled).max()))
-        ready = np.ascontiguousarray(scaled / scale)
-        return Prepared(ready, Scaling(unit, centre, scale, removed))
-
-    def _resolve_n_clusters(self, points: NDArray[np.floating], seed: int) -> int:
-        """Return the number of clusters."""
-        return check_int(
-            "n_clusters", self.n_clusters, 1, len(points), limit="n_samples"
-        )
-
-    def _resolve_affine(self, points: NDArray[np.floating]) -> bool:
-        """Return whether subspaces may miss the origin."""
-        return check_bool("affine", self.affine)
-
-    def _resolve_removed(
-        self, points: NDArray[np.floating], seed: int
-    ) -> NDArray[np.floating] | None:
-        """Return the directions to take out of the points, if there are any."""
-        return None
-
-    @property
-    def _has_unit_rows(self) -> bool:
-        if isinstance(self.normalize, str):
-            return not self.affine_
-        return bool(self.normalize)
-
-    def _store_model(
-        self, flats: Flats, labels: NDArray[np.integer], scaling: Scaling
-    ) -> Self:
-        """Keep labels and subspaces, in the coordinates of the caller's points."""
-        self.bases_ = flats.bases
-        self.offsets_ = None
-        if flats.offsets is not None and scaling.centre is not None:
-            self.offsets_ = flats.offsets * scaling.scale + scaling.centre
-        self.labels_ = labels.astype(np.int64)
-        self.n_clusters_ = len(flats.bases)
-        self.subspace_dim_ = flats.bases.shape[2]
-        return self
+        return list(rows.map(_Distances(self.preparation_, flats, function)))
 
 
 @dataclass(frozen=True)
 class _Distances:
     """A function of the squared distances of rows to subspaces, for any worker."""
 
-    unit: bool
-    removed: NDArray[np.floating] | None
+    preparation: Preparation
     flats: Flats
     function: Any
 
     def __call__(self, block: NDArray[np.floating], first_row: int) -> NDArray[Any]:
-        offsets = self.flats.offsets
-        if offsets is not None:
-            block = block.astype(np.float64, copy=False)
-        points = without(block, self.removed, unit=self.unit)
-        bases = self.flats.bases.astype(points.dtype, copy=False)
-        if offsets is not None:
-            offsets = offsets.astype(points.dtype, copy=False)
         found: NDArray[Any] = self.function(
-            squared_residuals(points, Flats(bases, offsets))
+            self.preparation.squared_distances(block, self.flats)
         )
         return found
 
@@ -234,20 +158,14 @@ def _smallest(distances: NDArray[np.floating]) -> NDArray[np.floating]:
     return distances.min(axis=1)
 
 
-def power_of_two(largest: float) -> float:
-    """Return the scale that brings the largest entry near 1 and rounds nothing."""
-    return 2.0 ** math.floor(math.log2(largest)) if largest > 0 else 1.0
-
-
-def validated(
-    estimator: Any, X: ArrayLike, *, reset: bool, double: bool = False
+def _validated(
+    estimator: BaseEstimator, X: ArrayLike, *, reset: bool
 ) -> NDArray[np.floating]:
-    """Check the data; float32 stays so unless double is asked for, others get it."""
     return validate_data(
         estimator,
         X,
         reset=reset,
-        dtype=np.float64 if double else (np.float64, np.float32),
+        dtype=(np.float64, np.float32),
         order="C",
         ensure_min_samples=2 if reset else 1,
     )

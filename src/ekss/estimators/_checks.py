@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ekss.runtime.workers import Workers
+
 IntRange = tuple[int, int]
 
 
@@ -96,6 +98,22 @@ def is_auto(name: str, value: Any, otherwise: str) -> bool:
     return isinstance(value, str)
 
 
+def int_or_auto(
+    name: str, value: Any, low: int, high: int | None = None, *, limit: str = ""
+) -> int | None:
+    """Return an integer in low..high, or None for "auto"."""
+    if is_auto(name, value, "an integer"):
+        return None
+    return check_int(name, value, low, high, limit=limit, also=' or "auto"')
+
+
+def bool_or_auto(name: str, value: Any) -> bool | None:
+    """Return True or False, or None for "auto"."""
+    if is_auto(name, value, "True or False"):
+        return None
+    return check_bool(name, value)
+
+
 def check_bool(name: str, value: Any) -> bool:
     """Return value if it is True or False."""
     if not isinstance(value, (bool, np.bool_)):
@@ -103,26 +121,28 @@ def check_bool(name: str, value: Any) -> bool:
     return bool(value)
 
 
-def check_workers(n_jobs: Any, verbose: Any) -> None:
-    """Check the two parameters that every estimator shares."""
+def check_workers(n_jobs: Any, verbose: Any) -> Workers:
+    """Check the two parameters that every estimator shares; return the workers."""
     if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
         raise ValueError(
-            f"n_jobs={n_jobs!r} is no number of workers; pass a count, or -1 for all"
+            f"n_jobs={n_jobs!r} is not a number of workers; pass a count, or -1 for "
+            "all cores"
         )
     if not isinstance(verbose, (bool, np.bool_)):
         check_int("verbose", verbose, 0)
+    return Workers(n_jobs, bool(verbose))
 
 
-def check_folder(name: str, value: Any) -> Path | None:
-    """Return a folder that is there, or None."""
+def check_directory(name: str, value: Any) -> Path | None:
+    """Return a directory that exists, or None."""
     if value is None:
         return None
     if not isinstance(value, (str, PathLike)):
         raise TypeError(
-            f"{name}={value!r} is {type(value).__name__}; pass the path of a folder or "
-            "None"
+            f"{name}={value!r} is {type(value).__name__}; pass the path of a directory "
+            "or None"
         )
-    folder = Path(value)
-    if not folder.is_dir():
-        raise ValueError(f"{name}={str(value)!r} is no folder; make it first")
-    return folder
+    directory = Path(value)
+    if not directory.is_dir():
+        raise ValueError(f"{name}={str(value)!r} is not a directory; create it first")
+    return directory

@@ -2,42 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ekss.core.bases import fit_clusters
-from ekss.runtime.workers import one_blas_thread
-from ekss.estimators._base import validated
-from ekss.estimators._cutting import Candidate
-from ekss.estimators._extension import extend, learn_extension
-from ekss.estimators._memory import check_memory
-from ekss.estimators._sampling import (
-    draw_sample,
-    resolve_graph,
-    resolve_max_samples,
+from ekss.core.starts import STARTS
+from ekss.core.updates import UPDATES
+from ekss.ensemble.chain import Clustering, Known, cluster
+from ekss.ensemble.cut import CutOptions
+from ekss.ensemble.decide import Wishes
+from ekss.ensemble.estimate import check_memory
+from ekss.ensemble.vote import KSSMember, MemberFunction, enough_rows
+from ekss.estimators._base import (
+    SubspaceClusterer,
+    checked_rows,
+    seed_of,
+    store,
 )
-from ekss.estimators._voting import VotingClusterer
-from ekss.graph.cuts import Cutter
-from ekss.graph.selection import Score
-from ekss.runtime.rows import MemoryRows, Rows, as_rows
+from ekss.estimators._checks import (
+    bool_or_auto,
+    check_bool,
+    check_choice,
+    check_directory,
+    check_int,
+    check_int_range,
+    check_workers,
+    int_or_auto,
+    is_auto,
+)
+from ekss.runtime.labels import LabelStore
+from ekss.runtime.rows import MemoryRows, Rows, as_rows, draw_sample
+from ekss.runtime.workers import one_blas_thread
+
+# Up to so many rows many cuts of the graph of all of them are affordable.
+MOST_VOTED = 20_000
+_OR_AUTO = ' or "auto"'
 
 
-class EKSS(VotingClusterer):
+class EKSS(SubspaceClusterer):
     r"""Ensemble K-subspaces: cluster points by the subspaces they lie near.
 
     Many short, random runs of K-subspaces ("members") vote on which points belong
-    together,
-    :math:`A_{ij} = \frac1B \sum_b w(b)\, 1\{i, j \text{ together in member } b\}`;
-    the top q votes of each point make a sparse graph, and the graph is cut by spectral
-    clustering (Algorithm 1 of [1]_).
-
-    By default nothing needs tuning: dimensions come from the data, and of many cuts of
-    the votes the one is kept on which subspaces and votes agree best. With integers for
-    ``subspace_dim``, ``n_candidates`` and ``top_q`` it is the algorithm of the paper.
+    together; the strongest votes of each point make sparse graphs, the graphs are cut
+    in many ways, and the cut is kept on which subspaces and votes agree best. What is
+    not given is decided from the data; nothing needs tuning. The algorithm of the
+    paper [1]_, without these decisions, is :class:`PaperEKSS`.
 
     Parameters
     ----------
@@ -48,38 +59,17 @@ class EKSS(VotingClusterer):
         Dimension of the candidate subspaces; with a pair each member draws its own
         from that range, and the clusters get the middle of it, rounded down. "auto"
         estimates a range from the neighbourhoods of points.
-    n_candidates : "auto", int, (int, int) or None, default="auto"
-        Number of candidate subspaces of a member; with a pair each member draws its
-        own. None is ``n_clusters``. "auto" is the same when ``subspace_dim`` is given;
-        otherwise members draw from 4 to 8 times ``n_clusters``, but leave every
-        candidate at least three points for each dimension.
-    n_base : int or "auto", default="auto"
-        Number of members B. "auto" is 100, doubled up to 400 until the odd and the even
+    n_members : int or "auto", default="auto"
+        Number of members. "auto" is 100, doubled up to 400 until the odd and the even
         members alone give 97 % of a sample of points the same cluster.
-    max_iter : int, default=5
-        Iterations T of K-subspaces in a member; 0 is EKSS-0, which has the recovery
-        guarantees of the paper.
-    top_q : "auto" or int, default="auto"
-        Votes kept a point. With "auto" graphs of several q are cut in several ways and
-        the cut of lowest ``cut_score`` is kept; an integer makes the one graph and
-        the one cut of the paper.
-    weighting : {"cost", "uniform"}, default="cost"
-        Weight of a member: the share of the energy of X that its subspaces capture
-        (the paper's w(b)), or 1.
-    divide_by_size : bool, default=True
-        Divide votes by the size of the base cluster they come from; False is the
-        paper's vote.
-    base : {"power", "pca", "cop"}, default="power"
-        Basis update of a member: one warm power step towards the principal components,
-        exact PCA, or PCA of the most coherent points (Coherence Pursuit), which
-        resists outliers. The power step is many times faster than the other two.
-    start : {"auto", "random", "neighbours"}, default="auto"
-        Where candidates begin: random subspaces, as in the paper, or neighbourhoods of
-        random points. "auto" is random for linear, neighbourhoods for affine subspaces.
+    member : KSSMember, callable or None, default=None
+        What a member does; None is :class:`KSSMember` with its defaults. A callable
+        ``member(points, seed)`` returns one label of at least 0 per point, or a pair
+        of labels and the weight of its votes.
     affine : bool or "auto", default="auto"
-        Whether subspaces may miss the origin. "auto" allows it where ``subspace_dim``
-        is "auto" too and neighbourhoods lie on flats of dimension 2 or 3 within 1 % of
-        their energy, as tracks of points on moving bodies do.
+        Whether subspaces may miss the origin. "auto" allows it where neighbourhoods
+        lie on flats of dimension 2 or 3 within 1 % of their energy, as tracks of points
+        on moving bodies do.
     normalize : bool or "auto", default="auto"
         Scale points to unit length first. "auto" does so for linear subspaces, where
         length carries no information, and not for affine ones.
@@ -87,34 +77,25 @@ class EKSS(VotingClusterer):
         Leading singular directions of the points, at unit length if ``normalize``, that
         are taken out first; then points are scaled again. "auto" tries 0 to 3 on a
         sample and takes the number of lowest score (``removals_``), or the smallest
-        within 0.1 of it; but none for affine subspaces, without ``normalize``, for
-        points without a direction in common, or if ``subspace_dim``, ``top_q`` or
-        ``n_eigenvectors`` are given.
-    n_eigenvectors : int, default=None
-        Eigenvectors used for the paper's one cut, which is made if it is given or
-        ``top_q`` is an integer; None is ``n_clusters``.
-    cutters : sequence of callables, default=None
-        Ways of cutting when ``top_q="auto"``; None is :data:`ekss.graph.CUTTERS`. See
-        :func:`ekss.graph.candidate_cuts` for adding one.
-    cut_score : callable, default=None
-        ``cut_score(labels, evidence)``, lower is better; None is
-        :func:`ekss.graph.score_cut`.
-    warm_start : bool, default=False
-        Keep the members of the last fit if data, seed and settings of members are the
-        same, so that a larger ``n_base`` costs only the new ones.
-    graph : {"auto", "exact", "approximate", "sample"}, default="auto"
-        Which votes the graph keeps. "exact": the strongest of all pairs; "approximate":
-        those of likely pairs, found through shared base clusters; "sample": those of
-        a sample of ``max_samples`` rows, after which every other row gets its cluster
-        by its base clusters in one pass over X.
-        "auto" is "exact" up to 20000 rows, then "sample"; but for one cut as in the
-        paper, of rows in memory, "exact" up to 50000, then "approximate".
+        within 0.1 of it; but none for affine subspaces, without ``normalize``, or for
+        points without a direction in common.
+    n_neighbors : "auto" or int, default="auto"
+        Neighbours kept per point, the paper's q. "auto" cuts graphs of several numbers;
+        an integer cuts one graph.
+    cut : CutOptions or None, default=None
+        How votes are counted, cut and judged; None is :class:`CutOptions` with its
+        defaults.
     max_samples : int, "auto" or None, default="auto"
-        Rows that a member is fitted to: those of the sample, or else rows of its own,
-        with a last iteration on all. "auto" is 10000, or 100 a cluster; None is all.
+        Rows that members vote on. If there are more, a sample is clustered, and every
+        other row gets its cluster by its base clusters in one pass over X. "auto" is
+        all rows up to 20000 of them in memory, otherwise 10000, or 100 per cluster if
+        that is more; None is all rows.
     labels_dir : path, default=None
-        Folder for the labels of the members, which are then a memory map of a file
-        ``base_labels_<n_base>.npy`` there; None keeps them in memory.
+        Directory in which the labels of the members are kept as a memory map; None
+        keeps them in memory.
+    warm_start : bool, default=False
+        Keep decisions and members of the last fit where they would come out the same,
+        so that a larger ``n_members`` costs only the new ones.
     memory_limit : int, str or None, default=None
         Most memory that the process may take, in bytes or as "4GB"; a fit that is
         estimated to need more is refused before it starts. None is what the machine
@@ -122,7 +103,9 @@ class EKSS(VotingClusterer):
     n_jobs : int, default=None
         Parallel workers, as in joblib. Labels do not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Seed; the same int gives the same labels, in any order of members.
+        Seed; the same int gives the same labels on the same machine, for any number
+        of workers. On another CPU or BLAS the last bits of products differ, and a
+        choice between nearly equal cuts may come out differently.
     verbose : int, default=0
         Show an estimate of memory and time on stderr, then progress bars.
 
@@ -134,53 +117,55 @@ class EKSS(VotingClusterer):
         Orthonormal basis of each cluster's subspace, fitted after clustering.
     offsets_ : ndarray of shape (n_clusters, n_features) or None
         A point on each affine subspace; None for linear ones.
+    preparation_ : Preparation
+        How rows become points: call it to see rows as the fit saw them.
     affinity_ : csr_array of shape (n_samples, n_samples)
-        The thresholded co-association graph.
-    base_labels_ : ndarray of shape (n_samples, n_base_)
+        The graph that was cut.
+    member_labels_ : ndarray of shape (n_samples, n_members_)
         Labels of every member, in the smallest unsigned type.
-    base_weights_ : ndarray of shape (n_base_,)
+    member_weights_ : ndarray of shape (n_members_,)
         Weights of the members.
     embedding_ : ndarray of shape (n_samples, n_eigenvectors)
         Row-normalised spectral embedding that was clustered.
     eigenvalues_ : ndarray
         Largest eigenvalues of the normalised affinity, one more than eigenvectors
         where there is one, to show the gap.
-    candidates_ : tuple
-        With ``top_q="auto"``: every cut that was considered, best first, with its
-        ``origin``, ``top_q`` and ``score``; otherwise empty.
-    counts_ : tuple
+    candidates_ : tuple of Candidate
+        Every cut that was considered, best first, with its ``origin``,
+        ``n_neighbors``, ``score`` and ``labels``.
+    counts_ : tuple of Count
         With ``n_clusters="auto"``: the numbers of clusters of the last round of the
         search, best first, with ``n_clusters``, ``score`` and ``confirmed``; otherwise
         empty.
     removed_ : ndarray of shape (n_removed, n_features)
         Orthonormal directions that were taken out of the points, and are of new ones.
-    removals_ : tuple
+    removals_ : tuple of Removal
         Where "auto" tried: the numbers of components, best first, with ``n_removed``
         and ``score``; otherwise empty.
     agreement_ : float or None
-        With ``n_base="auto"``: share of points to which two halves of the members give
-        the same cluster, where it was measured last.
+        With ``n_members="auto"``: share of points to which two halves of the members
+        give the same cluster, where it was measured last.
     sample_ : ndarray or None
-        Numbers of the rows whose votes were cut, ascending; None if all were. With a
-        sample, ``affinity_``, ``base_labels_`` and ``embedding_`` have its rows only.
-    graph_ : str
-        How the graph was made: "exact", "approximate" or "sample".
+        Numbers of the rows that were voted on, ascending; None if all were. With a
+        sample, ``affinity_``, ``member_labels_`` and ``embedding_`` have its rows only.
     affine_ : bool
         Whether subspaces may miss the origin.
     n_iter_ : int
         Largest number of iterations that a member used.
-    n_clusters_, n_base_, subspace_dim_, top_q_ : int
+    n_clusters_, n_members_, subspace_dim_, n_neighbors_ : int
         What was used.
     n_features_in_ : int
         Number of features seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X, where all are strings.
 
     Notes
     -----
     A member costs O(max_iter n_samples n_features n_candidates subspace_dim) time;
-    counting all votes O(n_samples^2 n_base) byte comparisons, and memory is
-    O(n_samples (n_features + n_base + top_q)), top_q below 50 beyond 1000 points. With
-    a sample, time is linear in n_samples and memory that of the sample, of the labels,
-    and of a few blocks of rows.
+    counting all votes O(n_samples^2 n_members) byte comparisons, and memory is
+    O(n_samples (n_features + n_members + n_neighbors)), n_neighbors below 50 beyond
+    1000 points. With a sample, time is linear in n_samples and memory that of the
+    sample, of the labels, and of a few blocks of rows.
 
     References
     ----------
@@ -193,8 +178,7 @@ class EKSS(VotingClusterer):
     >>> from ekss.datasets import make_union_of_subspaces
     >>> from ekss.metrics import clustering_error
     >>> data = make_union_of_subspaces(n_subspaces=3, dims=4, random_state=0)
-    >>> model = EKSS(n_clusters=3, subspace_dim=4, n_base=50, random_state=0)
-    >>> labels = model.fit_predict(data.data)
+    >>> labels = EKSS(n_clusters=3, random_state=0).fit_predict(data.data)
     >>> clustering_error(data.target, labels)
     0.0
     """
@@ -204,24 +188,16 @@ class EKSS(VotingClusterer):
         n_clusters: int | str = 8,
         subspace_dim: str | int | tuple[int, int] = "auto",
         *,
-        n_candidates: str | int | tuple[int, int] | None = "auto",
-        n_base: int | str = "auto",
-        max_iter: int = 5,
-        top_q: str | int = "auto",
-        weighting: str = "cost",
-        divide_by_size: bool = True,
-        base: str = "power",
-        start: str = "auto",
+        n_members: int | str = "auto",
+        member: KSSMember | MemberFunction | None = None,
         affine: bool | str = "auto",
         normalize: bool | str = "auto",
         remove_components: int | str = "auto",
-        n_eigenvectors: int | None = None,
-        cutters: Sequence[Cutter] | None = None,
-        cut_score: Score | None = None,
-        warm_start: bool = False,
-        graph: str = "auto",
+        n_neighbors: int | str = "auto",
+        cut: CutOptions | None = None,
         max_samples: int | str | None = "auto",
         labels_dir: str | Path | None = None,
+        warm_start: bool = False,
         memory_limit: int | str | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -229,24 +205,16 @@ class EKSS(VotingClusterer):
     ) -> None:
         self.n_clusters = n_clusters
         self.subspace_dim = subspace_dim
-        self.n_candidates = n_candidates
-        self.n_base = n_base
-        self.max_iter = max_iter
-        self.top_q = top_q
-        self.weighting = weighting
-        self.divide_by_size = divide_by_size
-        self.base = base
-        self.start = start
+        self.n_members = n_members
+        self.member = member
         self.affine = affine
         self.normalize = normalize
         self.remove_components = remove_components
-        self.n_eigenvectors = n_eigenvectors
-        self.cutters = cutters
-        self.cut_score = cut_score
-        self.warm_start = warm_start
-        self.graph = graph
+        self.n_neighbors = n_neighbors
+        self.cut = cut
         self.max_samples = max_samples
         self.labels_dir = labels_dir
+        self.warm_start = warm_start
         self.memory_limit = memory_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -258,7 +226,7 @@ class EKSS(VotingClusterer):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Points, one a row. A memory map, an h5py dataset, a zarr or a Dask array
+            Points, one per row. A memory map, an h5py dataset, a zarr or a Dask array
             is read block by block.
         y : ignored
             Present for the scikit-learn interface; labels have no influence.
@@ -267,65 +235,163 @@ class EKSS(VotingClusterer):
         -------
         self : EKSS
         """
-        with one_blas_thread():
-            seed = self._resolve_seed()
-            rows = self._rows(X)
-            notice = check_memory(self, rows)
-            points = self._voted(rows, seed)
-            ballot = self._vote(
-                points, seed, notice=notice, keep_flats=self.sample_ is not None
+        workers = check_workers(self.n_jobs, self.verbose)
+        rows, names = self._checked_rows(X)
+        wishes = self._wishes(rows.shape)
+        directory = check_directory("labels_dir", self.labels_dir)
+        known: Known | None = getattr(self, "_known", None) if self.warm_start else None
+        seed = seed_of(self.random_state)
+        if known is not None and self.random_state is None:
+            seed = known.seed
+        sample = draw_sample(rows.shape[0], self._voted(rows, wishes), seed)
+        check_memory(wishes, rows, sample, self.memory_limit, workers)
+        with one_blas_thread(), LabelStore(directory) as labels_on_disk:
+            found = cluster(
+                _taken(rows, sample),
+                wishes,
+                seed,
+                workers,
+                known=known,
+                store=labels_on_disk,
+                everyone=rows,
+                sample=sample,
             )
-            cut = self._cut(ballot)
-            labels, prepared = cut.labels, ballot.prepared
-            geometry = ballot.geometry
-            flats = fit_clusters(
-                prepared.points,
-                labels,
-                self.n_clusters_,
-                (geometry.low + geometry.high) // 2,
-                affine=self.affine_,
-                seed=seed,
-            )
-            if self.sample_ is not None:
-                labels, flats = extend(
-                    learn_extension(
-                        prepared.scaling, ballot.kept, ballot.ensemble, labels, flats
-                    ),
-                    rows,
-                    self.sample_,
-                    labels,
-                    n_jobs=self.n_jobs,
-                    show=self.verbose > 0,
-                )
-        self.top_q_ = cut.top_q
-        self.affinity_ = cut.affinity
-        self.embedding_ = cut.embedding
-        self.eigenvalues_ = cut.eigenvalues
-        self.candidates_: tuple[Candidate, ...] = cut.candidates
-        return self._store_model(flats, labels, prepared.scaling)
+        return store(self, **names, **_fitted(found, sample))
 
-    def _rows(self, X: Any) -> Rows:
-        """Return all rows, and settle how their graph is made."""
+    def _checked_rows(self, X: Any) -> tuple[Rows, dict[str, Any]]:
+        """Return all rows, and what the estimator is to remember of them."""
         rows = as_rows(X)
         if rows is None or rows.in_memory:
-            rows = MemoryRows(validated(self, X, reset=True))
-        self.graph_ = resolve_graph(
-            self.graph,
-            rows.shape[0],
-            in_memory=rows.in_memory,
-            one_cut=self._makes_one_cut(),
-        )
-        return rows
+            points, names = checked_rows(self, X)
+            return MemoryRows(points), names
+        _, names = checked_rows(self, rows.take(np.arange(min(2, rows.shape[0]))))
+        return rows, names
 
-    def _voted(self, rows: Rows, seed: int) -> NDArray[np.floating]:
-        """Return the rows that are voted on."""
-        n_samples = rows.shape[0]
-        self.sample_ = None
-        if self.graph_ == "sample":
-            size = resolve_max_samples(self.max_samples, n_samples, self.n_clusters)
-            self.sample_ = draw_sample(n_samples, size, seed)
-        if self.sample_ is None and isinstance(rows, MemoryRows) and rows.in_memory:
-            return rows.array
-        taken = np.arange(n_samples) if self.sample_ is None else self.sample_
-        points = rows.take(taken)
-        return points if rows.in_memory else validated(self, points, reset=True)
+    def _wishes(self, shape: tuple[int, int]) -> Wishes:
+        """Check the parameters against the shape of the data."""
+        n_samples, n_features = shape
+        n_clusters: int | None = None
+        if not is_auto("n_clusters", self.n_clusters, "an integer"):
+            n_clusters = check_int(
+                "n_clusters", self.n_clusters, 1, n_samples, limit="n_samples"
+            )
+        member = KSSMember() if self.member is None else self.member
+        _check_member(member, n_samples)
+        if n_clusters is None and not isinstance(member, KSSMember):
+            raise ValueError(
+                "n_clusters='auto' asks members with fewer candidates, which a callable "
+                "member cannot be told; pass the number of clusters, or a KSSMember"
+            )
+        cut = CutOptions() if self.cut is None else self.cut
+        _check_cut(cut)
+        check_bool("warm_start", self.warm_start)
+        dims = None
+        if not is_auto("subspace_dim", self.subspace_dim, "an integer or a pair"):
+            dims = check_int_range(
+                "subspace_dim",
+                self.subspace_dim,
+                1,
+                n_features,
+                limit="n_features",
+                also=_OR_AUTO,
+            )
+        most = min(n_samples, n_features) - 1
+        return Wishes(
+            n_clusters,
+            dims,
+            int_or_auto("n_members", self.n_members, 1),
+            member,
+            bool_or_auto("affine", self.affine),
+            bool_or_auto("normalize", self.normalize),
+            int_or_auto(
+                "remove_components",
+                self.remove_components,
+                0,
+                most,
+                limit="min(n_samples, n_features)-1",
+            ),
+            int_or_auto(
+                "n_neighbors", self.n_neighbors, 1, n_samples - 1, limit="n_samples-1"
+            ),
+            cut,
+        )
+
+    def _voted(self, rows: Rows, wishes: Wishes) -> int | None:
+        """Return on how many rows members vote; None is all."""
+        wanted: Any = self.max_samples
+        if wanted is None:
+            return None
+        if is_auto("max_samples", wanted, "an integer, or None"):
+            if rows.in_memory and rows.shape[0] <= MOST_VOTED:
+                return None
+            return enough_rows(wishes.n_clusters or 1)
+        least = wishes.n_clusters or 2
+        return check_int("max_samples", wanted, least, also=', None or "auto"')
+
+
+def _check_member(member: Any, n_samples: int) -> None:
+    """Check what members are told."""
+    if not isinstance(member, KSSMember):
+        if not callable(member):
+            raise TypeError(
+                f"member={member!r} is {type(member).__name__}; pass a KSSMember, a "
+                "callable member(points, seed), or None"
+            )
+        return
+    count = member.n_candidates
+    if count is not None and not is_auto("n_candidates", count, "an integer or a pair"):
+        check_int_range("n_candidates", count, 1, n_samples, limit="n_samples")
+    check_int("max_iter", member.max_iter, 0)
+    check_choice("update", member.update, tuple(UPDATES))
+    check_choice("init", member.init, ("auto", *STARTS))
+    check_choice("weighting", member.weighting, ("cost", "uniform"))
+    rows = member.max_samples
+    if rows is not None and not is_auto("max_samples", rows, "an integer, or None"):
+        check_int("max_samples", rows, 2, also=', None or "auto"')
+
+
+def _check_cut(cut: Any) -> None:
+    """Check how votes are to be cut."""
+    if not isinstance(cut, CutOptions):
+        raise TypeError(f"cut={cut!r} is {type(cut).__name__}; pass CutOptions or None")
+    check_bool("divide_by_size", cut.divide_by_size)
+    check_choice("pairs", cut.pairs, ("auto", "all", "likely"))
+    if cut.score is not None and not callable(cut.score):
+        raise TypeError(f"score={cut.score!r} cannot be called; pass a function or None")
+
+
+def _taken(rows: Rows, sample: NDArray[np.int64] | None) -> NDArray[np.floating]:
+    """Return the rows that are voted on."""
+    if sample is None and isinstance(rows, MemoryRows) and rows.in_memory:
+        return rows.array
+    return rows.take(np.arange(rows.shape[0]) if sample is None else sample)
+
+
+def _fitted(found: Clustering, sample: NDArray[np.int64] | None) -> dict[str, Any]:
+    """Return the attributes of a fit."""
+    chosen, ensemble, settled = found.chosen, found.ensemble, found.settled
+    removed = found.preparation.removed
+    return {
+        "labels_": found.labels.astype(np.int64),
+        "bases_": found.flats.bases,
+        "offsets_": found.flats.offsets,
+        "preparation_": found.preparation,
+        "affinity_": chosen.affinity,
+        "member_labels_": ensemble.labels,
+        "member_weights_": ensemble.weights,
+        "embedding_": chosen.embedding,
+        "eigenvalues_": chosen.eigenvalues,
+        "candidates_": chosen.candidates,
+        "counts_": settled.counts,
+        "removed_": removed,
+        "removals_": settled.removals,
+        "agreement_": ensemble.agreement,
+        "sample_": sample,
+        "affine_": settled.affine,
+        "n_iter_": ensemble.n_iter,
+        "n_clusters_": len(found.flats.bases),
+        "n_members_": ensemble.labels.shape[1],
+        "subspace_dim_": found.flats.bases.shape[2],
+        "n_neighbors_": chosen.n_neighbors,
+        "_known": found.known,
+    }
