@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
-from scipy.linalg import eigh
+
+from ekss.core.eigen import top_eigenpairs
 
 
 @dataclass(frozen=True)
@@ -84,10 +85,10 @@ def principal_basis(
     wide = points.astype(np.float64, copy=False)
     top = min(dim, n, n_features)
     if n < n_features:
-        values, vectors = _top_eigenpairs(wide @ wide.T, top)
+        values, vectors = top_eigenpairs(wide @ wide.T, top)
         vectors = wide.T @ vectors
     else:
-        values, vectors = _top_eigenpairs(wide.T @ wide, top)
+        values, vectors = top_eigenpairs(wide.T @ wide, top)
     rank = int(np.sum(values > values[0] * 1e-14)) if values[0] > 0 else 0
     vectors = vectors[:, :rank]
     if rank == dim:
@@ -180,14 +181,3 @@ def squared_residuals(X: NDArray[np.floating], flats: Flats) -> NDArray[np.float
         rest = centred - (centred @ basis) @ basis.T
         out[:, k] = np.einsum("ij,ij->i", rest, rest)
     return out
-
-
-def _top_eigenpairs(
-    gram: NDArray[np.float64], top: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the ``top`` largest eigenvalues, descending, and their vectors."""
-    size = len(gram)
-    values, vectors = eigh(
-        gram, subset_by_index=(size - top, size - 1), check_finite=False
-    )
-    return values[::-1], vectors[:, ::-1]

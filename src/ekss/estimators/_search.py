@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -186,7 +187,11 @@ class LabelFreeSearch(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
         seed = int(check_random_state(self.random_state).randint(LARGEST_SEED))
         with one_blas_thread():
             fit = partial(_fit_setting, self.estimator, settings, points, seed)
-            models = self._map(fit, len(settings), "settings")
+            # Estimators check their input by scikit-learn, which changes the warning
+            # filters of the whole process meanwhile. Several threads may put them back
+            # in the wrong order; what they leave behind ends here.
+            with warnings.catch_warnings():
+                models = self._map(fit, len(settings), "settings")
             points = _scaled_as_by(models[0], points)
             cut = partial(_cut, models, points, n_clusters, self._cutters(), seed)
             pools = self._map(cut, len(settings), "cuts")
