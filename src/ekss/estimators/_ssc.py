@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from ekss.core.admm import DEFAULT_PENALTY, prepare_system
+from ekss.core.admm import prepare_system
 from ekss.core.representation import affinity_of
 from ekss.core.ssc import (
     Codes,
@@ -64,11 +64,21 @@ class SSC(AffinityClusterer):
         as the authors do; False lets badly fitted points count less.
     max_iter : int, default=1000
         Largest number of iterations.
-    tol : float, default=2e-4
-        A point is done when all its residuals are at most ``tol``.
-    penalty : float, default=10.0
+    tol : float, default=1e-3
+        A point is done when its coefficients violate the optimality conditions of the
+        objective by at most ``tol``. The violation is a distance between slopes where
+        that of the term :math:`\|c\|_1` is 1, so it has no unit, and the scale of
+        the data and the penalty play no part in it.
+    penalty : float or "auto", default="auto"
         Penalty of the iteration. It sets the speed, not the coefficients of points
         that converge; stopped early, a large one leaves many small coefficients.
+        "auto" is :math:`3 \sqrt{\lambda_z m}` with the mean squared norm m of the
+        points, about :math:`3 \sqrt{\alpha}` for points of similar norm.
+    polish : bool, default=True
+        Whether an active set takes over from the iteration to end it, exactly, where
+        at most 256 coefficients of a point are not zero; there is none for the term
+        of outliers. False leaves the iterate, as the authors do, whose early stopping
+        spreads coefficients over more points.
     normalize : bool, default=True
         Scale points to unit length first.
     memory_limit : int or None, default=None
@@ -97,7 +107,7 @@ class SSC(AffinityClusterer):
     n_iter_ : int
         Largest number of iterations of a point.
     converged_ : ndarray of shape (n_samples,), bool
-        Which points reached ``tol``.
+        Which points reached ``tol``: their coefficients are optimal up to it.
     n_clusters_ : int
         Number of clusters.
     n_features_in_ : int
@@ -141,8 +151,9 @@ class SSC(AffinityClusterer):
         keep: float = 1.0,
         equal_rows: bool = True,
         max_iter: int = 1000,
-        tol: float = 2e-4,
-        penalty: float = DEFAULT_PENALTY,
+        tol: float = 1e-3,
+        penalty: float | str = "auto",
+        polish: bool = True,
         normalize: bool = True,
         memory_limit: int | None = None,
         n_jobs: int | None = None,
@@ -158,6 +169,7 @@ class SSC(AffinityClusterer):
         self.max_iter = max_iter
         self.tol = tol
         self.penalty = penalty
+        self.polish = polish
         self.normalize = normalize
         self.memory_limit = memory_limit
         self.n_jobs = n_jobs
@@ -165,15 +177,20 @@ class SSC(AffinityClusterer):
         self.verbose = verbose
 
     def _check_parameters(self, points: NDArray[np.floating]) -> None:
-        for name in ("alpha", "alpha_outliers", "penalty"):
+        for name, automatic in (
+            ("alpha", None),
+            ("alpha_outliers", None),
+            ("penalty", "auto"),
+        ):
             value = getattr(self, name)
-            if value is None and name != "penalty":
+            if value == automatic:
                 continue
             if check_real(name, value, 0.0) == 0:
                 raise ValueError(f"{name}={value} is not positive; choose above 0")
         check_bool("affine", self.affine)
         check_int("max_iter", self.max_iter, 1)
         check_real("tol", self.tol, 0.0)
+        check_bool("polish", self.polish)
         check_bool("equal_rows", self.equal_rows)
         if not 0 < check_real("keep", self.keep, 0.0) <= 1:
             raise ValueError(f"keep={self.keep} is outside (0, 1]; choose from there")
@@ -200,12 +217,14 @@ class SSC(AffinityClusterer):
         objective = make_objective(
             points, self.alpha, self.alpha_outliers, affine=bool(self.affine)
         )
-        system = prepare_system(points, objective, self.penalty)
+        penalty = None if isinstance(self.penalty, str) else float(self.penalty)
+        system = prepare_system(points, objective, penalty)
         solve = partial(
             block_codes,
             system,
             max_iter=self.max_iter,
             tol=self.tol,
+            polish=bool(self.polish),
             keep=self.keep,
         )
         return join_codes(self._map_blocks(solve, len(points), block, "coefficients"))
