@@ -70,8 +70,8 @@ class RestartedClusterer(SubspaceClusterer):
         points = prepared.points
         seed = int(check_random_state(self.random_state).randint(LARGEST_SEED))
         self._check_parameters()
-        dim = self._resolve_dim(points, seed)
         with one_blas_thread():
+            dim = self._resolve_dim(points, seed)
             runs = map_numbers(
                 partial(self._run_number, points, seed, dim),
                 self.n_init,
