@@ -147,7 +147,8 @@ class EKSS(VotingClusterer):
         where there is one, to show the gap.
     candidates_ : tuple
         With ``top_q="auto"``: every cut that was considered, best first, with its
-        ``origin``, ``top_q`` and ``score``; otherwise empty.
+        ``origin``, ``top_q``, ``score``, ``labels`` and ``judged``, what the score
+        function returned; otherwise empty.
     counts_ : tuple
         With ``n_clusters="auto"``: the numbers of clusters of the last round of the
         search, best first, with ``n_clusters``, ``score`` and ``confirmed``; otherwise
@@ -162,7 +163,8 @@ class EKSS(VotingClusterer):
         the same cluster, where it was measured last.
     sample_ : ndarray or None
         Numbers of the rows whose votes were cut, ascending; None if all were. With a
-        sample, ``affinity_``, ``base_labels_`` and ``embedding_`` have its rows only.
+        sample, ``affinity_``, ``base_labels_``, ``embedding_`` and the labels of
+        ``candidates_`` have its rows only.
     graph_ : str
         How the graph was made: "exact", "approximate" or "sample".
     affine_ : bool
