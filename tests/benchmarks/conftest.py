@@ -37,7 +37,7 @@ def planted(n_subspaces: int, seed: int, **options: float) -> Points:
 
 def leaning(n_subspaces: int, seed: int) -> Points:
     """Return planted points that have a direction in common, as raw images have."""
-    points = planted(n_subspaces, seed, noise=0.1)
+    points = planted(n_subspaces, seed, noise=0.3)
     rng = np.random.default_rng(seed)
     common = np.outer(2 + rng.random(len(points.data)), rng.random(24))
     return Points(points.data + common, points.target, f"leaning {seed}")
