@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from ekss.core.ensemble import MemberOptions
 from ekss.core.scaling import unit_rows, without
-from ekss.ensemble.choose import choose, gather_evidence, in_units_of, score_all
-from ekss.ensemble.cut import cut, labels_of
+from ekss.ensemble.choose import choose, gather_evidence, in_units_of, judge_all
+from ekss.ensemble.cut import cut
 from ekss.ensemble.decide import (
     Plan,
     Wishes,
@@ -29,6 +29,7 @@ from ekss.ensemble.prepare import common_directions, prepare
 from ekss.ensemble.vote import RULES as VOTE_RULES
 from ekss.ensemble.vote import Ensemble, KSSMember, run_members
 from ekss.graph.companions import cluster_silhouettes, companion_shares
+from ekss.graph.selection import total_of
 from ekss.runtime.rows import draw_sample
 from ekss.runtime.workers import Workers
 
@@ -425,9 +426,9 @@ def _count(
             for (_, n), pool in zip(cuts.tasks, cuts.pools, strict=True)
             for one in pool.cuts
         ]
-        totals = score_all([one for _, one in found], evidence, wishes.cut.judge, workers)
+        judged = judge_all([one for _, one in found], evidence, wishes.cut.judge, workers)
         best: dict[int, tuple[float, NDArray[np.int64]]] = {}
-        for (n, labels), total in zip(found, totals, strict=True):
+        for (n, labels), total in zip(found, map(total_of, judged), strict=True):
             if n not in best or total < best[n][0]:
                 best[n] = total, labels
         return [_judged(n, *best[n], judges.labels) for n in best]

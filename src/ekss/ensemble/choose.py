@@ -34,12 +34,15 @@ class Candidate:
         Lower is better.
     labels : ndarray of shape (n_samples,)
         Cluster of each point, in the smallest unsigned type.
+    judged : object
+        What the score function returned.
     """
 
     origin: str
     n_neighbors: int
     score: float
     labels: NDArray[Any]
+    judged: Any
 
 
 @dataclass(frozen=True)
@@ -118,7 +121,8 @@ def choose(
     found = cuts.distinct()
     if not found:
         return None
-    totals = score_all(labels_of(found), evidence, score, workers)
+    judged = judge_all(labels_of(found), evidence, score, workers)
+    totals = [total_of(one) for one in judged]
     order = np.argsort(totals, kind="stable")
     number, best = found[order[0]]
     n_neighbors, n_clusters = cuts.tasks[number]
@@ -138,31 +142,32 @@ def choose(
                 cuts.tasks[found[i][0]][0],
                 float(totals[i]),
                 found[i][1].labels.astype(np.min_scalar_type(n_clusters)),
+                judged[i],
             )
             for i in order
         ),
     )
 
 
-def score_all(
+def judge_all(
     labels: Sequence[NDArray[np.int64]],
     evidence: Evidence,
     score: Score,
     workers: Workers,
-) -> list[float]:
+) -> list[Any]:
     """Score every partition."""
-    judge = partial(_score_one, labels, evidence, score)
+    judge = partial(_judge_one, labels, evidence, score)
     return list(workers.map(judge, len(labels), "choice"))
 
 
-def _score_one(
+def _judge_one(
     labels: Sequence[NDArray[np.int64]],
     evidence: Evidence,
     score: Score,
     number: int,
-) -> float:
+) -> Any:
     """Score one partition; a function of the module, so that processes can call it."""
-    return total_of(score(labels[number], evidence))
+    return score(labels[number], evidence)
 
 
 def cost(work: Work) -> Stage:

@@ -132,7 +132,8 @@ class EKSS(SubspaceClusterer):
         where there is one, to show the gap.
     candidates_ : tuple of Candidate
         Every cut that was considered, best first, with its ``origin``,
-        ``n_neighbors``, ``score`` and ``labels``.
+        ``n_neighbors``, ``score``, ``labels``, and ``judged``, what the score function
+        returned.
     counts_ : tuple of Count
         With ``n_clusters="auto"``: the numbers of clusters of the last round of the
         search, best first, with ``n_clusters``, ``score`` and ``confirmed``; otherwise
@@ -147,7 +148,8 @@ class EKSS(SubspaceClusterer):
         give the same cluster, where it was measured last.
     sample_ : ndarray or None
         Numbers of the rows that were voted on, ascending; None if all were. With a
-        sample, ``affinity_``, ``member_labels_`` and ``embedding_`` have its rows only.
+        sample, ``affinity_``, ``member_labels_``, ``embedding_`` and the labels of
+        ``candidates_`` have its rows only.
     affine_ : bool
         Whether subspaces may miss the origin.
     n_iter_ : int
