@@ -208,7 +208,9 @@ def _is_header(path: Path, row: list[str], choice: Choice) -> bool:
     counted = [str(i) for i in range(len(row))]
     if len(row) >= _LEAST_NUMBERED and row == counted:
         return True
-    return len(row) > 1 and row[0].strip().lower() in _HEADER_NAMES
+    first = row[0].strip()
+    named = first.lower() in _HEADER_NAMES or may_be_identifier(first)
+    return len(row) > 1 and named
 
 
 def _names_most(row: list[str], columns: Sequence[str]) -> bool:

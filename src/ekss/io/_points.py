@@ -45,6 +45,9 @@ class Points:
         Names of the columns, where the file has names.
     source : str
         The file, and the key of the array in brackets.
+    columns : tuple of str or None
+        How ``drop`` and ``id_column`` call the features of a table: by their names, or
+        by their numbers from 0 where it has none.
     id_name : str or None
         Name of the column of a table that ``ids`` come from.
     left_out : tuple of str
@@ -74,6 +77,7 @@ class Points:
     n_frames: int | None = None
     feature_names: tuple[str, ...] | None = None
     source: str = ""
+    columns: tuple[str, ...] | None = None
     id_name: str | None = None
     left_out: tuple[str, ...] = ()
 
@@ -185,8 +189,9 @@ def read_points(
         return Points(
             table.points,
             ids=table.ids,
-            feature_names=table.feature_names,
+            feature_names=table.columns if table.has_names else None,
             source=path.name,
+            columns=table.columns,
             id_name=table.id_name,
             left_out=table.left_out,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,13 +32,15 @@ TABLES = (".csv", ".tsv", ".parquet")
 class Table:
     """Points of a table, with what its columns and rows are called.
 
-    ``id_name`` is the column of the ids, ``left_out`` are columns that are neither
-    features nor ids, though nobody dropped them.
+    ``columns`` are numbers from 0 where the table has no names, ``id_name`` is the
+    column of the ids, ``left_out`` are columns that are neither features nor ids,
+    though nobody dropped them.
     """
 
     points: NDArray[np.floating]
     ids: tuple[str, ...] | None
-    feature_names: tuple[str, ...] | None
+    columns: tuple[str, ...]
+    has_names: bool
     id_name: str | None
     left_out: tuple[str, ...]
 
@@ -69,15 +71,14 @@ def _read_text(path: Path, choice: Choice, least_rows: int) -> Table:
         return f"line {text.lines[row]}, column {names[column]!r}"
 
     check_points(points, str(path), place, least_rows=least_rows)
-    return _table(
-        path, points, names if layout.has_header else None, roles, layout.ignored
-    )
+    table = _table(path, points, names, roles, layout.ignored)
+    return replace(table, has_names=layout.has_header)
 
 
 def _table(
     path: Path,
     points: NDArray[np.floating],
-    names: Sequence[str] | None,
+    names: Sequence[str],
     roles: Roles,
     ignored: Sequence[str],
 ) -> Table:
@@ -85,7 +86,8 @@ def _table(
     return Table(
         points,
         None if ids is None else _checked_ids(path, ids.values, ids.name),
-        None if names is None else tuple(names),
+        tuple(names),
+        True,
         None if ids is None else ids.name,
         (*(aside.name for aside in roles.left_out), *ignored),
     )
