@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 # A column with more of the sum of squares decides the subspaces alone.
 _DOMINANT = 0.9
-# With fewer rows, values that all differ or increase are no surprise.
-_FEWEST_ROWS = 10
+# With fewer rows, values that increase may do so by chance: 1 in 12! for a column.
+_FEWEST_ROWS = 12
 # Whole numbers drawn at random from a range of R values repeat among n rows but with
 # probability exp(-n^2 / 2R); so far below that, they are different on purpose.
 _LOG_CHANCE = 12.0
@@ -61,9 +61,10 @@ def _counters(points: Points) -> list[str]:
     if len(found) > _MOST_COUNTERS:
         return []
     return [
-        f"{_called(points, j)} is clustered by, but looks like a number of the row: "
-        f"whole numbers from {rows[:, j].min():.0f} to {rows[:, j].max():.0f}, none of "
-        f"them twice; {_remedy(points, j, name_rows=True)}"
+        f"{_called(points, j)} is used as a feature but looks like an identifier, with "
+        f"whole numbers from {rows[:, j].min():.0f} to {rows[:, j].max():.0f} and none "
+        f"of them twice; unless it is a measurement, {_removal(points, j)}"
+        f"{_naming(points, j)}"
         for j in found
     ]
 
@@ -103,8 +104,8 @@ def _dominant(points: Points, steps: Sequence[Step]) -> list[str]:
     share = 100 * energy[j] / total
     return [
         f"{_called(points, j)} holds {_percent(share)} of the energy (sum of squares), "
-        f"so the clusters depend on it alone; {_remedy(points, j)}, or bring the "
-        "columns to one scale"
+        "so the clusters depend on it alone; bring the columns to one scale, or "
+        f"{_removal(points, j)}"
     ]
 
 
@@ -124,13 +125,18 @@ def _called(points: Points, column: int) -> str:
     return f"column {number} (counted from 0) of {points.source}"
 
 
-def _remedy(points: Points, column: int, *, name_rows: bool = False) -> str:
+def _removal(points: Points, column: int) -> str:
     """Say how to leave a column out; arrays have no options for it."""
     if points.columns is None:
-        return "leave it out of the array unless it is a measurement"
-    name = points.columns[column]
-    instead = f" or name the rows by it (--id-column {name!r})" if name_rows else ""
-    return f"leave it out (--drop-column {name!r}){instead} unless it is a measurement"
+        return "leave it out of the array"
+    return f"leave it out by --drop-column {points.columns[column]!r}"
+
+
+def _naming(points: Points, column: int) -> str:
+    """Say how to name the rows by a column, if they have no names yet."""
+    if points.columns is None or points.ids is not None:
+        return ""
+    return f", or name the rows by it: --id-column {points.columns[column]!r}"
 
 
 def _listed(names: Sequence[str]) -> str:
