@@ -76,7 +76,7 @@ class Extension:
         if self.voters is None:
             labels = squared_residuals(points, self.flats).argmin(axis=1)
         else:
-            labels = self.voters.predict(self.member_labels(points))
+            labels = _most_likely(self.voters, self.member_labels(points))
         own = _coordinates_in(points, labels, self.flats)
         return BlockLabels(labels, power_moments(points, labels, own, self.flats))
 
@@ -86,6 +86,20 @@ class Extension:
         if self.directions is not None:
             inside = np.ascontiguousarray(points @ self.directions)
         return np.stack([assign(inside, flats).labels for flats in self.members], 1)
+
+
+def _most_likely(
+    voters: CategoricalNB, member_labels: NDArray[np.integer]
+) -> NDArray[Any]:
+    """Predict as naive Bayes does, in any thread.
+
+    scikit-learn's own ``predict`` changes the warning filters of the whole process
+    while it checks its input, which threads must not do.
+    """
+    likelihood = np.tile(voters.class_log_prior_, (len(member_labels), 1))
+    for one, logarithms in zip(member_labels.T, voters.feature_log_prob_, strict=True):
+        likelihood += logarithms.T[one]
+    return voters.classes_[likelihood.argmax(axis=1)]
 
 
 def learn_extension(

@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ekss.runtime.files import write_atomically
+from ekss.io._columns import ID_NAMES, column_number, is_number
 from ekss.io._containers import CONTAINERS, Entry, read_array
-from ekss.io._csv import column_number, is_number, iter_rows, ragged
+from ekss.io._csv import iter_rows, ragged
 from ekss.io._errors import InputError, check_file, one_line, reading, require
 from ekss.io._images import image_paths
 from ekss.io._numbers import whole_numbers
 from ekss.io._points import unknown_ending
-from ekss.io._tables import ID_NAMES, TABLES, parquet_table
+from ekss.io._tables import TABLES, parquet_table
 
 _LABEL_NAMES = ("label", "labels", "class", "cluster", "target", "y")
 _LISTED = 12
