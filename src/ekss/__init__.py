@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ekss.ensemble import CutOptions, KSSMember
     from ekss.estimators import (
         EKSS,
         KSS,
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
         EnSC,
         LabelFreeSearch,
         MedianKFlats,
+        PaperEKSS,
     )
 
 __all__ = [
@@ -26,9 +28,12 @@ __all__ = [
     "SSCOMP",
     "TSC",
     "CoPKSS",
+    "CutOptions",
     "EnSC",
+    "KSSMember",
     "LabelFreeSearch",
     "MedianKFlats",
+    "PaperEKSS",
     "__version__",
 ]
 
@@ -41,6 +46,8 @@ _PARTS = ("datasets", "graph", "io", "metrics", "preprocessing", "report", "theo
 def __getattr__(name: str) -> Any:
     if name in _PARTS:
         return import_module(f"ekss.{name}")
+    if name in ("CutOptions", "KSSMember"):
+        return getattr(import_module("ekss.ensemble"), name)
     if name in __all__:
         return getattr(import_module("ekss.estimators"), name)
     raise AttributeError(f"module 'ekss' has no attribute {name!r}")

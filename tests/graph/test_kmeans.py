@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
-from ekss.core.parallel import one_blas_thread
+from ekss.runtime.workers import one_blas_thread
 from ekss.graph import kmeans
 from ekss.metrics import clustering_error
 

@@ -118,7 +118,7 @@ def judged_dims(
     rows: NDArray[np.floating], clusters: int, *, affine: bool, seed: int
 ) -> tuple[int, ...]:
     """Return the dimensions that subspaces may have, as EKSS estimates them."""
-    from ekss.core.parallel import one_blas_thread
+    from ekss.runtime.workers import one_blas_thread
     from ekss.estimators._auto import estimate_geometry
 
     points = _as_judged(rows, affine=affine)

@@ -252,7 +252,7 @@ def estimate_geometry(
         low, high = min(dim, most), min(dim + 1, most)
     else:
         size = min(n, max(10, n // n_clusters))
-        low, high = _median_directions(X, size, _RULES.shares, rng, affine=False)
+        low, high = median_directions(X, size, _RULES.shares, rng, affine=False)
         low, high = min(low, most), min(high, most)
     return Geometry(affine, low, high)
 
@@ -269,11 +269,11 @@ def _flat_dim(
     """
     size = min(len(X), max(10, len(X) // (2 * n_clusters)))
     shares = (_RULES.flat_energy,)
-    (dim,) = _median_directions(X, size, shares, rng, affine=True, most=most)
+    (dim,) = median_directions(X, size, shares, rng, affine=True, most=most)
     return dim
 
 
-def _median_directions(
+def median_directions(
     X: NDArray[np.floating],
     size: int,
     shares: Sequence[float],

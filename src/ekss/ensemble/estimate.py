@@ -22,8 +22,8 @@ from ekss.ensemble.automatic import (
 from ekss.ensemble.decide import MOST_DIMS, Wishes, neighbor_counts
 from ekss.ensemble.prepare import most_coordinates
 from ekss.ensemble.vote import RULES, KSSMember, enough_rows
-from ekss.runtime.cost import RATES, Estimate, Stage, Work, in_bytes, measured_pace
-from ekss.runtime.memory import Limit, limit_of
+from ekss.runtime.cost import Estimate, Stage, Work, measured_pace
+from ekss.runtime.memory import LIBRARY_BYTES, Limit, in_bytes, limit_of
 from ekss.runtime.rows import MemoryRows, Rows
 from ekss.runtime.workers import Workers
 
@@ -53,7 +53,7 @@ def estimate(work: Work) -> Estimate:
     }
     data = work.n_samples * work.n_features * work.itemsize
     return Estimate(
-        RATES.library_bytes + data * work.in_memory,
+        LIBRARY_BYTES + data * work.in_memory,
         {name: stage for name, stage in stages.items() if stage.seconds > 0},
     )
 
@@ -91,11 +91,11 @@ def check_memory(
     workers: Workers,
 ) -> None:
     """Refuse a fit that wants more memory than there is; tell what it will take."""
-    limit = limit_of(memory_limit)
     work = work_of(wishes, rows, sample, workers)
     wanted = estimate(work)
-    if limit is not None:
-        limit.check(wanted.bytes, wanted.resident, _refusal(work, limit))
+    limit = limit_of(memory_limit, wanted.resident)
+    task = f"clustering {work.n_samples} points, {work.voted} of them by votes,"
+    limit.check(task, wanted.bytes, lambda: _remedy(work, limit))
     if workers.show:
         told = wanted.at_pace(measured_pace())
         note = ""
@@ -171,13 +171,12 @@ def _n_trials(wishes: Wishes, rows: Rows) -> int:
     return most + 1
 
 
-def _refusal(work: Work, limit: Limit) -> str:
-    """Say how much is too much, and which setting would fit."""
-    wanted = estimate(work)
+def _remedy(work: Work, limit: Limit) -> str:
+    """Say which setting would fit."""
     for words, change in _smaller(work):
-        least = estimate(change)
-        if limit.allows(least.bytes, wanted.resident):
-            return f"{words} would need {in_bytes(least.bytes)}"
+        needed = estimate(change).bytes
+        if needed <= limit.bytes:
+            return f"{words} would need {in_bytes(needed)}"
     return "no other setting would fit, so give fewer points or features"
 
 

@@ -5,6 +5,7 @@ from ekss.estimators._ekss import EKSS
 from ekss.estimators._ensc import EnSC
 from ekss.estimators._kss import KSS
 from ekss.estimators._mkf import MedianKFlats
+from ekss.estimators._paper import PaperEKSS
 from ekss.estimators._search import LabelFreeSearch
 from ekss.estimators._ssc import SSC
 from ekss.estimators._sscomp import SSCOMP
@@ -20,4 +21,5 @@ __all__ = [
     "EnSC",
     "LabelFreeSearch",
     "MedianKFlats",
+    "PaperEKSS",
 ]

@@ -4,37 +4,61 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Self, TypeVar
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils import check_random_state
 
-from ekss.runtime.workers import map_numbers, one_blas_thread, progress
 from ekss.core.scaling import unit_rows
 from ekss.core.tsc import nearest_by_angle
-from ekss.estimators._base import LARGEST_SEED, validated
-from ekss.estimators._checks import check_bool, check_int, check_workers
+from ekss.ensemble.prepare import prepare
+from ekss.estimators._base import checked_rows, seed_of, store
+from ekss.estimators._checks import (
+    bool_or_auto,
+    check_bool,
+    check_int,
+    check_workers,
+)
 from ekss.graph.neighbours import Neighbours, graph_of_rows
 from ekss.graph.spectral import spectral_labels
+from ekss.runtime.workers import Workers, one_blas_thread
 
 Result = TypeVar("Result")
 
+# Edges from a stray point to the points of smallest angle outside its component.
 _BRIDGES = 3
+
+
+@dataclass(frozen=True)
+class Similarity:
+    """A graph of the points, and what its making leaves behind.
+
+    Attributes
+    ----------
+    affinity : csr_array of shape (n_samples, n_samples)
+        Symmetric and non-negative, with zero diagonal.
+    fitted : dict
+        Further fitted attributes by name.
+    """
+
+    affinity: sparse.csr_array
+    fitted: dict[str, Any] = field(default_factory=dict)
 
 
 class AffinityClusterer(ClusterMixin, BaseEstimator):
     """Validate, build an affinity, cut it.
 
     Subclasses have the parameters ``n_clusters``, ``normalize``, ``n_jobs``,
-    ``random_state`` and ``verbose``, check their own parameters in
-    :meth:`_check_parameters` and build the graph in :meth:`_build_affinity`.
+    ``random_state`` and ``verbose``; those that take ``affine`` too do not normalise
+    affine subspaces unless they are told to.
     """
 
     n_clusters: int
-    normalize: bool
+    normalize: bool | str
     n_jobs: int | None
     random_state: int | np.random.RandomState | None
     verbose: int
@@ -45,7 +69,7 @@ class AffinityClusterer(ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Points, one a row.
+            Points, one per row.
         y : ignored
             Present for the scikit-learn interface; labels have no influence.
 
@@ -53,64 +77,74 @@ class AffinityClusterer(ClusterMixin, BaseEstimator):
         -------
         self : object
         """
-        points = validated(self, X, reset=True)
-        check_int("n_clusters", self.n_clusters, 1, len(points), limit="n_samples")
-        check_workers(self.n_jobs, self.verbose)
-        if check_bool("normalize", self.normalize):
-            points = np.ascontiguousarray(unit_rows(points))
+        workers = check_workers(self.n_jobs, self.verbose)
+        rows, names = checked_rows(self, X)
+        n_clusters = check_int(
+            "n_clusters", self.n_clusters, 1, len(rows), limit="n_samples"
+        )
+        affine = check_bool("affine", getattr(self, "affine", False))
+        normalize = bool_or_auto("normalize", self.normalize)
+        unit = not affine if normalize is None else normalize
+        prepared = prepare(rows, unit=unit, affine=False)
+        points = prepared.rows
         self._check_parameters(points)
-        seed = int(check_random_state(self.random_state).randint(LARGEST_SEED))
+        seed = seed_of(self.random_state)
         with one_blas_thread():
-            self.affinity_ = self._build_affinity(points)
-            with progress("spectral cut", None, show=self.verbose > 0):
-                result = spectral_labels(
-                    self.affinity_,
-                    self.n_clusters,
-                    bridge=lambda rows, group: bridge_by_angle(points, rows, group),
+            built = self._build_affinity(points, workers)
+            with workers.stage("spectral cut"):
+                cut = spectral_labels(
+                    built.affinity,
+                    n_clusters,
+                    bridge=partial(bridge_by_angle, points),
                     random_state=seed,
                 )
-        self.labels_ = result.labels
-        self.embedding_ = result.embedding
-        self.eigenvalues_ = result.eigenvalues
-        self.n_clusters_ = int(self.n_clusters)
-        return self
-
-    def _map_blocks(
-        self,
-        function: Callable[[NDArray[np.int64]], Result],
-        n_samples: int,
-        size: int,
-        description: str,
-    ) -> list[Result]:
-        """Call the function on blocks of row numbers, in parallel; keep their order."""
-
-        def run(number: int) -> Result:
-            return function(
-                np.arange(number * size, min((number + 1) * size, n_samples))
-            )
-
-        return list(
-            map_numbers(
-                run,
-                -(-n_samples // size),
-                n_jobs=self.n_jobs,
-                description=description,
-                show=self.verbose > 0,
-            )
+        return store(
+            self,
+            **names,
+            **built.fitted,
+            labels_=cut.labels,
+            affinity_=built.affinity,
+            embedding_=cut.embedding,
+            eigenvalues_=cut.eigenvalues,
+            preparation_=prepared.preparation,
+            affine_=affine,
+            n_clusters_=n_clusters,
         )
 
     @abstractmethod
     def _check_parameters(self, points: NDArray[np.floating]) -> None:
-        """Check parameters against the prepared data; store resolved ones."""
+        """Check parameters against the prepared data."""
 
     @abstractmethod
-    def _build_affinity(self, points: NDArray[np.floating]) -> sparse.csr_array:
-        """Return the symmetric, non-negative affinity with zero diagonal."""
+    def _build_affinity(
+        self, points: NDArray[np.floating], workers: Workers
+    ) -> Similarity:
+        """Return the graph of the points."""
+
+
+def map_blocks(
+    function: Callable[[NDArray[np.int64]], Result],
+    n_samples: int,
+    size: int,
+    description: str,
+    workers: Workers,
+) -> list[Result]:
+    """Call the function on blocks of row numbers, in parallel; keep their order."""
+
+    def run(number: int) -> Result:
+        return function(np.arange(number * size, min((number + 1) * size, n_samples)))
+
+    return list(workers.map(run, -(-n_samples // size), description))
 
 
 def bridge_by_angle(
     points: NDArray[np.floating], rows: NDArray[np.int64], group: NDArray[np.int64]
 ) -> sparse.csr_array:
-    """Connect stray rows to the points of smallest angle outside their component."""
-    index, value = nearest_by_angle(points, _BRIDGES, rows=rows, group=group)
+    """Connect stray rows to the points of smallest angle outside their component.
+
+    Edges weigh the cosines of the angles, whatever the lengths of the points: so they
+    are on the scale of affinities, and no bridge outweighs the graph.
+    """
+    unit = unit_rows(points)
+    index, value = nearest_by_angle(unit, _BRIDGES, rows=rows, group=group)
     return graph_of_rows(Neighbours(index, value), rows, len(points))

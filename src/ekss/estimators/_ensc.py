@@ -16,8 +16,9 @@ from ekss.core.ensc import (
     elastic_net_rows,
 )
 from ekss.core.representation import affinity_of
-from ekss.estimators._affinity import AffinityClusterer
+from ekss.estimators._affinity import AffinityClusterer, Similarity, map_blocks
 from ekss.estimators._checks import check_int, check_real
+from ekss.runtime.workers import Workers
 
 
 class EnSC(AffinityClusterer):
@@ -48,8 +49,8 @@ class EnSC(AffinityClusterer):
     tol : float, default=1e-6
         Allowed violation of the optimality conditions as a share of lambda; float32
         data add their rounding to it.
-    normalize : bool, default=True
-        Scale points to unit length first.
+    normalize : bool or "auto", default="auto"
+        Scale points to unit length first; "auto" does.
     n_jobs : int, default=None
         Parallel workers, as in joblib. Labels do not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -112,7 +113,7 @@ class EnSC(AffinityClusterer):
         gamma: float = 3.0,
         max_iter: int = 50,
         tol: float = 1e-6,
-        normalize: bool = True,
+        normalize: bool | str = "auto",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -141,7 +142,9 @@ class EnSC(AffinityClusterer):
         check_int("max_iter", self.max_iter, 1)
         check_real("tol", self.tol, 0.0)
 
-    def _build_affinity(self, points: NDArray[np.floating]) -> sparse.csr_array:
+    def _build_affinity(
+        self, points: NDArray[np.floating], workers: Workers
+    ) -> Similarity:
         solve = partial(
             elastic_net_rows,
             points,
@@ -151,12 +154,17 @@ class EnSC(AffinityClusterer):
             tol=float(self.tol),
         )
         n = len(points)
-        blocks = self._map_blocks(solve, n, block_size(n), "blocks")
+        blocks = map_blocks(solve, n, block_size(n), "blocks", workers)
         self._warn_unless_converged(blocks)
-        self.n_iter_ = int(max(block.n_iter.max() for block in blocks))
         stacked = sparse.vstack([block.coefficients for block in blocks], format="csr")
-        self.coefficients_ = sparse.csr_array(stacked)
-        return affinity_of(self.coefficients_, equal_rows=False)
+        coefficients = sparse.csr_array(stacked)
+        return Similarity(
+            affinity_of(coefficients, equal_rows=False),
+            {
+                "coefficients_": coefficients,
+                "n_iter_": int(max(block.n_iter.max() for block in blocks)),
+            },
+        )
 
     def _warn_unless_converged(self, blocks: list[ElasticNetRows]) -> None:
         unfinished = sum(int((~block.converged).sum()) for block in blocks)

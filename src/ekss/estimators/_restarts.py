@@ -8,13 +8,20 @@ from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state
 
 from ekss.core.bases import Flats
-from ekss.runtime.workers import map_numbers, one_blas_thread
-from ekss.estimators._auto import estimate_dim
-from ekss.estimators._base import LARGEST_SEED, SubspaceClusterer, validated
-from ekss.estimators._checks import check_int, check_real, check_workers, is_auto
+from ekss.ensemble.dimension import estimate_dim
+from ekss.ensemble.prepare import prepare
+from ekss.estimators._base import SubspaceClusterer, checked_rows, seed_of, store
+from ekss.estimators._checks import (
+    bool_or_auto,
+    check_bool,
+    check_int,
+    check_real,
+    check_workers,
+    is_auto,
+)
+from ekss.runtime.workers import one_blas_thread
 
 
 class Run(Protocol):
@@ -58,7 +65,7 @@ class RestartedClusterer(SubspaceClusterer):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Points, one a row.
+            Points, one per row.
         y : ignored
             Present for the scikit-learn interface; labels have no influence.
 
@@ -66,25 +73,39 @@ class RestartedClusterer(SubspaceClusterer):
         -------
         self : object
         """
-        prepared = self._prepare(validated(self, X, reset=True))
-        points = prepared.points
-        seed = int(check_random_state(self.random_state).randint(LARGEST_SEED))
+        workers = check_workers(self.n_jobs, self.verbose)
+        rows, names = checked_rows(self, X)
+        n_clusters = check_int(
+            "n_clusters", self.n_clusters, 1, len(rows), limit="n_samples"
+        )
         self._check_parameters()
+        affine = check_bool("affine", self.affine)
+        normalize = bool_or_auto("normalize", self.normalize)
+        unit = not affine if normalize is None else normalize
+        points = prepare(rows, unit=unit, affine=affine)
+        seed = seed_of(self.random_state)
         with one_blas_thread():
-            dim = self._resolve_dim(points, seed)
-            runs = map_numbers(
-                partial(self._run_number, points, seed, dim),
-                self.n_init,
-                n_jobs=self.n_jobs,
-                description="starts",
-                show=self.verbose > 0,
-            )
-            best = min(runs, key=lambda run: run.costs[-1])
-            self.cost_history_ = best.costs * prepared.scaling.scale**self._cost_degree
-            self.cost_ = float(self.cost_history_[-1])
-            self.n_iter_ = len(best.costs) - 1
-            # A refit by PCA would undo the robustness of some subspaces.
-            return self._store_model(best.flats, best.labels, prepared.scaling)
+            dim = self._resolve_dim(points.rows, seed)
+            run = partial(self._run_number, points.rows, seed, dim)
+            runs = workers.map(run, self.n_init, "starts")
+            best = min(runs, key=lambda one: one.costs[-1])
+        costs = best.costs * points.preparation.scale**self._cost_degree
+        # A refit by PCA would undo the robustness of some subspaces.
+        flats = points.preparation.outwards(best.flats)
+        return store(
+            self,
+            **names,
+            labels_=best.labels.astype(np.int64),
+            bases_=flats.bases,
+            offsets_=flats.offsets,
+            preparation_=points.preparation,
+            cost_history_=costs,
+            cost_=float(costs[-1]),
+            n_iter_=len(costs) - 1,
+            affine_=affine,
+            n_clusters_=n_clusters,
+            subspace_dim_=dim,
+        )
 
     @abstractmethod
     def _run(
@@ -103,7 +124,6 @@ class RestartedClusterer(SubspaceClusterer):
         check_int("n_init", self.n_init, 1)
         check_int("max_iter", self.max_iter, 1)
         check_real("tol", self.tol, 0.0)
-        check_workers(self.n_jobs, self.verbose)
 
     def _resolve_dim(self, points: NDArray[np.floating], seed: int) -> int:
         dim = self.subspace_dim

@@ -3,34 +3,58 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from math import ceil
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array, diags_array
 from sklearn.base import BaseEstimator, ClusterMixin, MetaEstimatorMixin, clone
-from sklearn.utils import check_random_state
+from sklearn.model_selection import ParameterGrid
 
-from ekss.runtime.workers import map_numbers, one_blas_thread
-from ekss.core.scaling import unit_rows
+from ekss.ensemble.choose import judge_all
+from ekss.ensemble.cut import distinct_cuts
+from ekss.ensemble.decide import Geometry, estimate_geometry
+from ekss.ensemble.prepare import leading_coordinates, prepare
 from ekss.estimators._affinity import bridge_by_angle
-from ekss.estimators._auto import resolve_geometry
-from ekss.estimators._base import LARGEST_SEED, power_of_two, validated
+from ekss.estimators._base import checked_rows, seed_of, store
 from ekss.estimators._checks import (
     check_int,
     check_int_range,
     check_workers,
     is_auto,
 )
-from ekss.estimators._coordinates import leading_coordinates
-from ekss.estimators._cutting import distinct_cuts, gather_evidence, judge_cut
-from ekss.estimators._search_score import mean_graph, score_by_weakest
-from ekss.estimators._search_settings import Grid, Setting, settings_to_try
+from ekss.estimators._ensc import EnSC
+from ekss.estimators._ssc import SSC
+from ekss.estimators._sscomp import SSCOMP
+from ekss.estimators._tsc import TSC
+from ekss.graph.companions import cluster_silhouettes, edge_shares
+from ekss.graph.components import as_graph
 from ekss.graph.cuts import CUTTERS, Cut, Cutter, candidate_cuts
-from ekss.graph.selection import Score, total_of
+from ekss.graph.selection import CutScore, Evidence, Score, fit_quality, total_of
 from ekss.graph.spectral import number_by_appearance
+from ekss.runtime.workers import Workers, one_blas_thread
+
+Setting = dict[str, Any]
+Grid = Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]]
+
+# The one parameter of each method that its graph depends on most, and values that
+# span what is in use; the estimator's own value is tried too.
+DEFAULT_GRIDS: dict[type[BaseEstimator], tuple[str, tuple[float, ...]]] = {
+    TSC: ("n_neighbors", (3, 4, 6, 10, 20)),
+    SSCOMP: ("n_nonzero", (2, 3, 5, 10)),
+    EnSC: ("gamma", (1.5, 3.0, 6.0, 12.0, 25.0)),
+    SSC: ("alpha", (3.0, 8.0, 20.0, 50.0)),
+}
+
+
+# Silhouettes of subspaces and of edges are both measured from here.
+_FROM = 2.0
+# Share of the clusters, those that hang together least, that decide on dissent.
+_WEAKEST = 0.25
 
 
 @dataclass(frozen=True)
@@ -74,7 +98,7 @@ class LabelFreeSearch(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
     param_grid : dict, list of dict or None, default=None
         Settings to try, as in ``GridSearchCV``; ``{}`` is the one setting of the
         estimator as it is, of which only the cut is chosen. None tries the estimator's
-        own setting and, of TSC, ``top_q`` 3 to 20, of SSCOMP ``n_nonzero`` 2 to 10, of
+        own setting and, of TSC, ``n_neighbors`` 3 to 20, of SSCOMP ``n_nonzero`` 2 to 10, of
         EnSC ``gamma`` 1.5 to 25, of SSC ``alpha`` 3 to 50.
     cutters : sequence of callables, default=None
         Ways of cutting beside the estimator's own; None is
@@ -120,7 +144,7 @@ class LabelFreeSearch(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
     Notes
     -----
     The time is that of fitting every setting, of one more eigenproblem for each, and of
-    O(n_samples n_clusters n_features subspace_dim) for each of about 12 cuts a setting.
+    O(n_samples n_clusters n_features subspace_dim) for each of about 12 cuts per setting.
     All fitted estimators are kept until the choice is made.
 
     Cuts are judged in the coordinates of the first setting: unit rows where it
@@ -164,7 +188,7 @@ class LabelFreeSearch(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Points, one a row.
+            Points, one per row.
         y : ignored
             Present for the scikit-learn interface; labels have no influence.
 
@@ -172,89 +196,51 @@ class LabelFreeSearch(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
         -------
         self : LabelFreeSearch
         """
-        points = validated(self, X, reset=True)
-        check_workers(self.n_jobs, self.verbose)
-        n_clusters = _clusters_wanted(self.estimator, len(points))
-        settings = settings_to_try(self.estimator, self.param_grid, len(points))
+        workers = check_workers(self.n_jobs, self.verbose)
+        rows, names = checked_rows(self, X)
+        n_clusters = _clusters_wanted(self.estimator, len(rows))
+        settings = settings_to_try(self.estimator, self.param_grid, len(rows))
+        dims = None
         if not is_auto("subspace_dim", self.subspace_dim, "an integer, or a pair"):
-            check_int_range(
-                "subspace_dim",
-                self.subspace_dim,
-                1,
-                points.shape[1],
-                limit="n_features",
+            dims = check_int_range(
+                "subspace_dim", self.subspace_dim, 1, rows.shape[1], limit="n_features"
             )
-        seed = int(check_random_state(self.random_state).randint(LARGEST_SEED))
+        cutters = CUTTERS if self.cutters is None else self.cutters
+        score = score_by_weakest if self.cut_score is None else self.cut_score
+        seed = seed_of(self.random_state)
         with one_blas_thread():
-            fit = partial(_fit_setting, self.estimator, settings, points, seed)
+            fit = partial(_fit_setting, self.estimator, settings, rows, seed)
             # Estimators check their input by scikit-learn, which changes the warning
             # filters of the whole process meanwhile. Several threads may put them back
             # in the wrong order; what they leave behind ends here.
             with warnings.catch_warnings():
-                models = self._map(fit, len(settings), "settings")
-            points = _scaled_as_by(models[0], points)
-            cut = partial(_cut, models, points, n_clusters, self._cutters(), seed)
-            pools = self._map(cut, len(settings), "cuts")
+                models = list(workers.map(fit, len(settings), "settings"))
+            points = _seen_by(models[0], rows)
+            cut = partial(_cut, models, points, n_clusters, cutters, seed)
+            pools = list(workers.map(cut, len(settings), "cuts"))
             found = _distinct(pools, n_clusters)
-            totals = self._judge(found, models, points, n_clusters, seed)
+            totals = [0.0]
+            if len(found) > 1:
+                evidence = _evidence(models, points, n_clusters, dims, seed)
+                totals = _totals(found, evidence, score, workers)
         order = np.argsort(totals, kind="stable")
-        self.candidates_ = tuple(
+        candidates = tuple(
             SearchCandidate(settings[found[i][0]], found[i][1].origin, totals[i])
             for i in order
         )
         number, best = found[order[0]]
-        self.labels_ = best.labels
-        self.n_clusters_ = n_clusters
-        return self._store(models[number])
-
-    def _store(self, model: Any) -> Self:
-        self.best_params_ = self.candidates_[0].params
-        self.best_score_ = self.candidates_[0].score
-        self.best_estimator_ = model
-        for name in ("affinity_", "embedding_", "eigenvalues_"):
-            if hasattr(model, name):
-                setattr(self, name, getattr(model, name))
-        return self
-
-    def _cutters(self) -> Sequence[Cutter]:
-        return CUTTERS if self.cutters is None else self.cutters
-
-    def _judge(
-        self,
-        found: Sequence[tuple[int, Cut]],
-        models: Sequence[Any],
-        points: NDArray[np.floating],
-        n_clusters: int,
-        seed: int,
-    ) -> list[float]:
-        """Score every cut; where there is nothing to choose, none is looked at."""
-        if len(found) == 1:
-            return [0.0]
-        affine = _is_affine(models[0])
-        if affine:
-            points = _centred(points)
-        geometry = resolve_geometry(
-            self.subspace_dim, points, n_clusters, seed, affine=affine
-        )
-        kept = leading_coordinates(points, n_clusters, geometry.span)
-        evidence = replace(
-            gather_evidence(kept, geometry, None),
-            graph=mean_graph(model.affinity_ for model in models),
-        )
-        score = score_by_weakest if self.cut_score is None else self.cut_score
-        labels = [cut.labels for _, cut in found]
-        judge = partial(judge_cut, labels, evidence, score)
-        return [total_of(one) for one in self._map(judge, len(found), "choice")]
-
-    def _map(self, function: Any, count: int, description: str) -> list[Any]:
-        return list(
-            map_numbers(
-                function,
-                count,
-                n_jobs=self.n_jobs,
-                description=description,
-                show=self.verbose > 0,
-            )
+        model = models[number]
+        shared = ("affinity_", "embedding_", "eigenvalues_", "preparation_", "affine_")
+        return store(
+            self,
+            **names,
+            **{name: getattr(model, name) for name in shared if hasattr(model, name)},
+            labels_=best.labels,
+            n_clusters_=n_clusters,
+            candidates_=candidates,
+            best_params_=candidates[0].params,
+            best_score_=candidates[0].score,
+            best_estimator_=model,
         )
 
 
@@ -301,19 +287,41 @@ def _is_affine(model: Any) -> bool:
     return bool(getattr(model, "affine_", getattr(model, "affine", False)))
 
 
-def _scaled_as_by(model: Any, points: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Scale points to unit length where a fitted method does."""
-    wanted = getattr(model, "normalize", "auto")
-    if wanted == "auto":
-        wanted = not _is_affine(model)
-    return np.ascontiguousarray(unit_rows(points)) if wanted else points
+def _seen_by(model: Any, rows: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Return the rows as a fitted method saw them."""
+    if hasattr(model, "preparation_"):
+        return model.preparation_(rows)
+    return prepare(rows, unit=not _is_affine(model), affine=False).rows
 
 
-def _centred(points: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Centre points for affine subspaces, in the precision that this takes."""
-    wide = points.astype(np.float64)
-    wide -= wide.mean(axis=0)
-    return wide / power_of_two(float(np.abs(wide).max()))
+def _evidence(
+    models: Sequence[Any],
+    points: NDArray[np.floating],
+    n_clusters: int,
+    dims: tuple[int, int] | None,
+    seed: int,
+) -> Evidence:
+    """Bring together what cuts are judged by: subspaces, and the mean graph."""
+    affine = _is_affine(models[0])
+    points = prepare(points, unit=False, affine=affine).rows if affine else points
+    if dims is None:
+        rng = np.random.default_rng(seed)
+        geometry = estimate_geometry(points, n_clusters, rng, affine=affine)
+    else:
+        geometry = Geometry(affine, *dims, given=True)
+    seen = leading_coordinates(points, n_clusters, geometry.span)
+    graph = mean_graph(model.affinity_ for model in models)
+    return Evidence(seen.points, geometry.judged, affine, seen.outside, graph=graph)
+
+
+def _totals(
+    found: Sequence[tuple[int, Cut]],
+    evidence: Evidence,
+    score: Score,
+    workers: Workers,
+) -> list[float]:
+    labels = [cut.labels for _, cut in found]
+    return [total_of(one) for one in judge_all(labels, evidence, score, workers)]
 
 
 def _cut(
@@ -349,3 +357,132 @@ def _distinct(pools: Sequence[Sequence[Cut]], n_clusters: int) -> list[tuple[int
         [cut for cut in pool if cut.labels.max() + 1 == n_clusters] for pool in pools
     ]
     return distinct_cuts(whole) or [(0, pools[0][0])]
+
+
+def score_by_weakest(labels: NDArray[np.int64], evidence: Evidence) -> CutScore:
+    r"""Judge a cut by its subspaces and by its weakest clusters in a graph.
+
+    As :func:`ekss.graph.score_cut`, but dissent is :math:`2 - V`, with V the mean
+    silhouette of edges of the quarter of the clusters where it is lowest. Small, tight
+    groups within classes are clusters that hardly any edge leaves; a mean over all
+    clusters rewards a cut for splitting them off.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n_points,)
+        In 0, ..., K - 1, each used, K at least 2.
+    evidence : Evidence
+        With ``graph``.
+
+    Returns
+    -------
+    CutScore
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from ekss.graph import Evidence
+    >>> lines = np.repeat(np.eye(3)[:2], 4, axis=0)
+    >>> graph = csr_array(lines @ lines.T - np.eye(8))
+    >>> good, bad = np.repeat([0, 1], 4), np.tile([0, 1], 4)
+    >>> seen = Evidence(lines, dims=(1,), graph=graph)
+    >>> score_by_weakest(good, seen).dissent, score_by_weakest(bad, seen).dissent
+    (1.0, 2.5)
+    """
+    n_clusters = int(labels.max()) + 1
+    residual, silhouette = fit_quality(labels, n_clusters, evidence)
+    shares = edge_shares(evidence.graph, labels, n_clusters)
+    n_weakest = ceil(_WEAKEST * n_clusters)
+    weakest = np.sort(cluster_silhouettes(shares, labels))[:n_weakest]
+    return CutScore(residual, _FROM - silhouette, _FROM - float(weakest.mean()))
+
+
+def mean_graph(affinities: Iterable[Any]) -> csr_array:
+    """Average graphs in which every point has the same total weight of edges.
+
+    Parameters
+    ----------
+    affinities : iterable of sparse arrays or ndarrays of shape (n_points, n_points)
+        Symmetric and non-negative.
+
+    Returns
+    -------
+    csr_array of shape (n_points, n_points)
+        Rows sum to the share of graphs in which the point has edges.
+    """
+    graphs = []
+    for affinity in affinities:
+        graph = as_graph(affinity)
+        degrees = graph.sum(axis=1)
+        weights = diags_array(1 / np.where(degrees > 0, degrees, 1.0))
+        graphs.append(weights @ graph)
+    return csr_array(sum(graphs[1:], graphs[0]) / len(graphs))
+
+
+def settings_to_try(
+    estimator: BaseEstimator, param_grid: Grid | None, n_samples: int
+) -> list[Setting]:
+    """List the settings of a grid, or of the default one, and check their names.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Not fitted; its parameters are the names that a grid may use.
+    param_grid : mapping, sequence of mappings or None
+        As for scikit-learn's ``ParameterGrid``.
+    n_samples : int
+        No default asks for more neighbours than there are points.
+
+    Returns
+    -------
+    settings : list of dict
+        At least one.
+    """
+    if param_grid is None:
+        return _default_settings(estimator, n_samples)
+    settings = list(ParameterGrid(param_grid))
+    if not settings:
+        raise ValueError(
+            f"param_grid={param_grid!r} is empty; pass at least one setting, such as "
+            "{} for the estimator as it is, or None for the default grid"
+        )
+    _check_names(estimator, settings)
+    return settings
+
+
+def _check_names(estimator: BaseEstimator, settings: Sequence[Setting]) -> None:
+    known = estimator.get_params()
+    name = type(estimator).__name__
+    for parameter in sorted({key for setting in settings for key in setting}):
+        if parameter not in known:
+            raise ValueError(
+                f"param_grid has {parameter!r}, which {name} does not know; choose "
+                f"from {', '.join(sorted(known))}"
+            )
+        if parameter == "n_clusters":
+            raise ValueError(
+                "param_grid has 'n_clusters', but cuts into different numbers of "
+                f"clusters are not comparable; set it in {name}(n_clusters=...)"
+            )
+
+
+def _default_settings(estimator: BaseEstimator, n_samples: int) -> list[Setting]:
+    for kind, (parameter, values) in DEFAULT_GRIDS.items():
+        if isinstance(estimator, kind):
+            return _with_own_value(estimator, parameter, values, n_samples)
+    known = ", ".join(kind.__name__ for kind in DEFAULT_GRIDS)
+    raise ValueError(
+        f"no settings are known for {type(estimator).__name__}, only for {known}; "
+        "pass param_grid, such as {'parameter': [values]}"
+    )
+
+
+def _with_own_value(
+    estimator: BaseEstimator, parameter: str, values: Sequence[float], n_samples: int
+) -> list[Setting]:
+    if parameter == "n_neighbors":
+        values = [value for value in values if value < n_samples]
+    own = estimator.get_params()[parameter]
+    tried = [*values] if own in values else [*values, own]
+    return [{parameter: value} for value in tried]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from functools import partial
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from ekss.core.admm import prepare_system
@@ -22,10 +20,10 @@ from ekss.core.ssc import (
     make_objective,
     working_bytes,
 )
-from ekss.estimators._affinity import AffinityClusterer
+from ekss.estimators._affinity import AffinityClusterer, Similarity, map_blocks
 from ekss.estimators._checks import check_bool, check_int, check_real
-
-_SHARE_OF_MEMORY = 0.5
+from ekss.runtime.memory import LIBRARY_BYTES, SLACK, limit_of
+from ekss.runtime.workers import Workers
 
 
 class SSC(AffinityClusterer):
@@ -79,11 +77,14 @@ class SSC(AffinityClusterer):
         at most 256 coefficients of a point are not zero; there is none for the term
         of outliers. False leaves the iterate, as the authors do, whose early stopping
         spreads coefficients over more points.
-    normalize : bool, default=True
-        Scale points to unit length first.
-    memory_limit : int or None, default=None
-        Bytes for working arrays, which are made smaller to stay below; None is half
-        of the machine's memory. The sparse coefficients come on top.
+    normalize : bool or "auto", default="auto"
+        Scale points to unit length first. "auto" does so for linear subspaces and not
+        for affine ones.
+    memory_limit : int, str or None, default=None
+        Most memory that the process may take, in bytes or as "4GB"; blocks of points
+        are made smaller to stay below, and a fit that is expected to need more
+        nevertheless is refused with MemoryError before it starts. None is what the
+        machine has free.
     n_jobs : int, default=None
         Parallel workers, as in joblib. Labels do not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -122,7 +123,7 @@ class SSC(AffinityClusterer):
     -----
     An iteration takes O(N^2 min(N, 2 D)) time for N points in D dimensions, twice that
     with outliers; points that are done drop out. Memory is N min(N, D) numbers if
-    N > 2 D (else N^2) for one factor, and seven arrays of a block of at most 256
+    N > 2 D (else N^2) for one factor, and eleven arrays of a block of at most 256
     points by N for each worker; no other N x N matrix exists.
 
     References
@@ -154,8 +155,8 @@ class SSC(AffinityClusterer):
         tol: float = 1e-3,
         penalty: float | str = "auto",
         polish: bool = True,
-        normalize: bool = True,
-        memory_limit: int | None = None,
+        normalize: bool | str = "auto",
+        memory_limit: int | str | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -194,14 +195,11 @@ class SSC(AffinityClusterer):
         check_bool("equal_rows", self.equal_rows)
         if not 0 < check_real("keep", self.keep, 0.0) <= 1:
             raise ValueError(f"keep={self.keep} is outside (0, 1]; choose from there")
-        if self.memory_limit is not None:
-            check_int("memory_limit", self.memory_limit, 1)
 
-    def _build_affinity(self, points: NDArray[np.floating]) -> sparse.csr_array:
-        codes = self._codes(points)
-        self.coefficients_ = codes.coefficients
-        self.converged_ = codes.converged
-        self.n_iter_ = int(codes.n_iter.max())
+    def _build_affinity(
+        self, points: NDArray[np.floating], workers: Workers
+    ) -> Similarity:
+        codes = self._codes(points, workers)
         n_open = int((~codes.converged).sum())
         if n_open:
             warnings.warn(
@@ -210,9 +208,16 @@ class SSC(AffinityClusterer):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        return affinity_of(codes.coefficients, equal_rows=bool(self.equal_rows))
+        return Similarity(
+            affinity_of(codes.coefficients, equal_rows=bool(self.equal_rows)),
+            {
+                "coefficients_": codes.coefficients,
+                "converged_": codes.converged,
+                "n_iter_": int(codes.n_iter.max()),
+            },
+        )
 
-    def _codes(self, points: NDArray[np.floating]) -> Codes:
+    def _codes(self, points: NDArray[np.floating], workers: Workers) -> Codes:
         block = self._fitting_block(points)
         objective = make_objective(
             points, self.alpha, self.alpha_outliers, affine=bool(self.affine)
@@ -227,35 +232,30 @@ class SSC(AffinityClusterer):
             polish=bool(self.polish),
             keep=self.keep,
         )
-        return join_codes(self._map_blocks(solve, len(points), block, "coefficients"))
-
-    def _fitting_block(self, points: NDArray[np.floating]) -> int:
-        """Return the usual block, or the largest half, quarter, ... below the limit."""
-        limit = self.memory_limit
-        if limit is None:
-            limit = int(_SHARE_OF_MEMORY * _physical_memory())
-        block = block_size(len(points))
-        workers = effective_n_jobs(self.n_jobs)
-        outliers = self.alpha_outliers is not None
-        while True:
-            need = working_bytes(
-                points.shape, points.itemsize, block, workers, outliers
-            )
-            if need <= limit:
-                return block
-            if block == 1:
-                break
-            block //= 2
-        raise MemoryError(
-            f"{len(points)} points of {points.shape[1]} features need "
-            f"{need / 1e9:.3g} GB, above memory_limit={limit / 1e9:.3g} GB; raise it, "
-            "or use SSCOMP, EnSC or EKSS, which need less"
+        return join_codes(
+            map_blocks(solve, len(points), block, "coefficients", workers)
         )
 
+    def _fitting_block(self, points: NDArray[np.floating]) -> int:
+        """Return the usual block, or the largest half, quarter, ... that fits."""
+        limit = limit_of(self.memory_limit, LIBRARY_BYTES + points.nbytes)
+        block = block_size(len(points))
+        while self._needed_bytes(points, block) > limit.bytes and block > 1:
+            block //= 2
+        limit.check(
+            f"sparse coding of {len(points)} points of {points.shape[1]} features",
+            self._needed_bytes(points, block),
+            lambda: "use SSCOMP, EnSC or EKSS, which need less, or give fewer points",
+        )
+        return block
 
-def _physical_memory() -> int:
-    """Bytes of the machine's memory; without a way to ask, what 64 bits address."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return 2**63
+    def _needed_bytes(self, points: NDArray[np.floating], block: int) -> float:
+        """Return the bytes of the process: with data, scaled data and results."""
+        arrays = working_bytes(
+            points.shape,
+            points.itemsize,
+            block,
+            effective_n_jobs(self.n_jobs),
+            self.alpha_outliers is not None,
+        )
+        return LIBRARY_BYTES + points.nbytes + SLACK * (points.nbytes + arrays)

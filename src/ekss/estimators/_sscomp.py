@@ -7,9 +7,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ekss.core.omp import SparseCodes, matching_pursuit, rows_at_once, unit_coefficients
-from ekss.estimators._affinity import AffinityClusterer
+from ekss.estimators._affinity import AffinityClusterer, Similarity, map_blocks
 from ekss.estimators._checks import check_int, check_real
 from ekss.graph.neighbours import Neighbours, directed_graph, symmetric_graph
+from ekss.runtime.workers import Workers
 
 
 class SSCOMP(AffinityClusterer):
@@ -29,8 +30,8 @@ class SSCOMP(AffinityClusterer):
     tol : float, default=1e-6
         A point is done when the norm of its residual, relative to its own, is at most
         this. Values below 8 units of rounding of the data's dtype act as that.
-    normalize : bool, default=True
-        Scale points to unit length first. Without, points are chosen by inner products
+    normalize : bool or "auto", default="auto"
+        Scale points to unit length first; "auto" does. Without, points are chosen by inner products
         with the residual as they are, which prefers long points.
     n_jobs : int, default=None
         Parallel workers, as in joblib. Labels do not depend on it.
@@ -86,7 +87,7 @@ class SSCOMP(AffinityClusterer):
         *,
         n_nonzero: int = 10,
         tol: float = 1e-6,
-        normalize: bool = True,
+        normalize: bool | str = "auto",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -103,25 +104,25 @@ class SSCOMP(AffinityClusterer):
         check_int("n_nonzero", self.n_nonzero, 1)
         check_real("tol", self.tol, 0.0)
 
-    def _build_affinity(self, points: NDArray[np.floating]) -> sparse.csr_array:
-        codes = self._codes_of(points)
-        self.coefficients_ = directed_graph(Neighbours(codes.index, codes.coefficient))
-        weights = np.abs(unit_coefficients(codes))
-        return symmetric_graph(Neighbours(codes.index, weights))
-
-    def _codes_of(self, points: NDArray[np.floating]) -> SparseCodes:
-        """Run the pursuit in blocks of points."""
+    def _build_affinity(
+        self, points: NDArray[np.floating], workers: Workers
+    ) -> Similarity:
         n = len(points)
-        parts = self._map_blocks(
+        parts = map_blocks(
             lambda rows: matching_pursuit(
                 points, self.n_nonzero, tol=self.tol, rows=rows
             ),
             n,
             rows_at_once(min(self.n_nonzero, n - 1, points.shape[1])),
             "pursuit",
+            workers,
         )
-        return SparseCodes(
+        codes = SparseCodes(
             np.concatenate([part.index for part in parts]),
             np.concatenate([part.coefficient for part in parts]),
             np.concatenate([part.residual for part in parts]),
         )
+        coefficients = directed_graph(Neighbours(codes.index, codes.coefficient))
+        weights = np.abs(unit_coefficients(codes))
+        affinity = symmetric_graph(Neighbours(codes.index, weights))
+        return Similarity(affinity, {"coefficients_": coefficients})

@@ -6,12 +6,12 @@ from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from ekss.core.tsc import ROWS_AT_ONCE, angle_weights, nearest_by_angle
-from ekss.estimators._affinity import AffinityClusterer
+from ekss.estimators._affinity import AffinityClusterer, Similarity, map_blocks
 from ekss.estimators._checks import check_int, is_auto
 from ekss.graph.neighbours import Neighbours, symmetric_graph
+from ekss.runtime.workers import Workers
 
 
 class TSC(AffinityClusterer):
@@ -26,11 +26,11 @@ class TSC(AffinityClusterer):
     ----------
     n_clusters : int, default=8
         Number of clusters K.
-    top_q : "auto" or int, default="auto"
-        Neighbours kept a point. "auto" is max(3, n_samples / (20 n_clusters)), rounded
-        up.
-    normalize : bool, default=True
-        Scale points to unit length first. Without, neighbours are chosen by the inner
+    n_neighbors : "auto" or int, default="auto"
+        Neighbours kept per point. "auto" is max(3, n_samples / (20 n_clusters)),
+        rounded up.
+    normalize : bool or "auto", default="auto"
+        Scale points to unit length first; "auto" does. Without, neighbours are chosen by the inner
         products of the points as they are, which prefers long points; the weights
         depend on angles in either case.
     n_jobs : int, default=None
@@ -50,14 +50,14 @@ class TSC(AffinityClusterer):
         Row-normalised spectral embedding that was clustered.
     eigenvalues_ : ndarray
         Largest eigenvalues of the normalised affinity.
-    n_clusters_, top_q_ : int
+    n_clusters_, n_neighbors_ : int
         What was used.
     n_features_in_ : int
         Number of features seen in ``fit``.
 
     Notes
     -----
-    O(n_samples^2 n_features) time in matrix products, O(n_samples (n_features + top_q))
+    O(n_samples^2 n_features) time in matrix products, O(n_samples (n_features + n_neighbors))
     memory. No n_samples x n_samples matrix exists.
 
     References
@@ -80,41 +80,45 @@ class TSC(AffinityClusterer):
         self,
         n_clusters: int = 8,
         *,
-        top_q: str | int = "auto",
-        normalize: bool = True,
+        n_neighbors: str | int = "auto",
+        normalize: bool | str = "auto",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
-        self.top_q = top_q
+        self.n_neighbors = n_neighbors
         self.normalize = normalize
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
     def _check_parameters(self, points: NDArray[np.floating]) -> None:
-        self.top_q_ = _resolve_top_q(self.top_q, len(points), self.n_clusters)
+        _resolve_neighbors(self.n_neighbors, len(points), self.n_clusters)
 
-    def _build_affinity(self, points: NDArray[np.floating]) -> sparse.csr_array:
-        parts = self._map_blocks(
-            lambda rows: nearest_by_angle(points, self.top_q_, rows=rows),
+    def _build_affinity(
+        self, points: NDArray[np.floating], workers: Workers
+    ) -> Similarity:
+        q = _resolve_neighbors(self.n_neighbors, len(points), self.n_clusters)
+        parts = map_blocks(
+            lambda rows: nearest_by_angle(points, q, rows=rows),
             len(points),
             ROWS_AT_ONCE,
             "angles",
+            workers,
         )
         index, value = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-        if not self.normalize:
-            value = _cosines(points, index, value)
-        weights = np.where(index >= 0, angle_weights(value), 0.0)
-        return symmetric_graph(Neighbours(index, weights))
+        # Of unit rows the inner products are cosines already.
+        weights = np.where(index >= 0, angle_weights(_cosines(points, index, value)), 0)
+        affinity = symmetric_graph(Neighbours(index, weights))
+        return Similarity(affinity, {"n_neighbors_": q})
 
 
-def _resolve_top_q(top_q: str | int, n_samples: int, n_clusters: int) -> int:
+def _resolve_neighbors(n_neighbors: str | int, n_samples: int, n_clusters: int) -> int:
     """Apply the rule of the EKSS paper's experiments, or check the number given."""
-    if is_auto("top_q", top_q, "an integer"):
+    if is_auto("n_neighbors", n_neighbors, "an integer"):
         return min(max(3, ceil(n_samples / (20 * n_clusters))), n_samples - 1)
-    return check_int("top_q", top_q, 1, n_samples - 1, limit="n_samples-1")
+    return check_int("n_neighbors", n_neighbors, 1, n_samples - 1, limit="n_samples-1")
 
 
 def _cosines(

@@ -13,10 +13,12 @@ from time import perf_counter
 
 import numpy as np
 
+from ekss.runtime.memory import LIBRARY_BYTES, SLACK, in_bytes
+
 
 @dataclass(frozen=True)
 class Rates:
-    """Nanoseconds of one core of a Xeon server of 2023, in float32; and fixed sizes.
+    """Nanoseconds of one core of a Xeon server of 2023, in float32.
 
     Measured with ``ekss bench scale``; :func:`measured_pace` adapts them to a machine.
     """
@@ -33,11 +35,6 @@ class Rates:
     cut_start: float = 5e7  # a graph that is cut in all ways, whatever its size
     step: float = 4e5  # an iteration of a member, whatever the data
     judge: float = 2500.0  # one point, when one cut is judged
-    # The interpreter with NumPy, SciPy, scikit-learn and compiled kernels. Compiling
-    # them, once after installation, takes more for a moment.
-    library_bytes: float = 400_000_000.0
-    # Freed memory that the system does not have back yet, and what sums leave out.
-    slack: float = 1.15
     # Cuts that are judged, of each graph.
     cuts_per_graph: int = 5
 
@@ -172,7 +169,7 @@ class Estimate:
     @property
     def bytes(self) -> float:
         """Largest memory of the process."""
-        return self.resident + RATES.slack * max(
+        return self.resident + SLACK * max(
             stage.bytes for stage in self.stages.values()
         )
 
@@ -211,13 +208,6 @@ def measured_pace() -> float:
         spent.append(perf_counter() - start)
     # The machine of the rates took 0.35 ms.
     return min(max(min(spent) / 3.5e-4, 0.1), 10.0)
-
-
-def in_bytes(count: float) -> str:
-    """Write bytes for people: 40 MB, 0.7 GB, 350 GB."""
-    if count < 1e8:
-        return f"{count / 1e6:.0f} MB"
-    return f"{count / 1e9:.1f} GB" if count < 9.95e10 else f"{count / 1e9:.0f} GB"
 
 
 def in_time(seconds: float) -> str:

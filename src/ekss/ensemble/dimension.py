@@ -1,6 +1,7 @@
-"""The dimension of linear subspaces with little noise, where the data show it plainly.
+"""One dimension for all subspaces, as K-subspaces needs it.
 
-Around a point, fit a subspace of dimension 1, 2, ... to the points that it fits best,
+Where linear subspaces have little noise, the data show their dimension plainly. Around a
+point, fit a subspace of dimension 1, 2, ... to the points that it fits best,
 as many as most of a cluster has. The energy that these points have outside it falls
 slowly until the dimension is that of the cluster; there it falls at once to the noise.
 Images and other data without such a drop have no dimension in this sense.
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import betainc, betaincinv
 
 from ekss.core.scaling import unit_rows
+from ekss.ensemble.decide import median_directions
 
 # Points around which subspaces are fitted, and rows they are fitted to: at least so
 # many, and so many for each cluster.
@@ -33,6 +35,10 @@ _LITTLE = 0.01
 # structure.
 _DROP = 3.0
 _ROUNDING = 1e-6
+# Without a drop: share of the energy of a neighbourhood, and the largest dimension,
+# since noise makes the count grow without bound and with it the cost of every run.
+_ENERGY = 0.95
+_LARGEST_DIM = 20
 
 
 def clear_dim(
@@ -107,3 +113,30 @@ def _energy_by_chance(n_features: int, dim: int, share: float) -> float:
     a, b = (n_features - dim) / 2, dim / 2
     largest = betaincinv(a, b, share)
     return float(a / (a + b) * betainc(a + 1, b, largest) / share)
+
+
+def estimate_dim(
+    X: NDArray[np.floating],
+    n_clusters: int,
+    rng: np.random.Generator,
+    *,
+    affine: bool = False,
+) -> int:
+    """Estimate the dimension of the subspaces from the neighbourhoods of points.
+
+    Where linear subspaces have little noise, their dimension stands out: see
+    :func:`clear_dim`. Otherwise, for up to 64 random points, take the
+    n_samples / (4 n_clusters) points (at least 10) of largest absolute inner product
+    and count the principal directions that hold 95 % of their energy; the median count
+    is the estimate, at most 20, half the number of features and a third of the mean
+    cluster size. For affine subspaces the nearest points are taken instead, and their
+    mean is subtracted.
+    """
+    clear = None if affine else clear_dim(X, n_clusters, *rng.spawn(1))
+    if clear is not None:
+        return clear
+    n, n_features = X.shape
+    size = min(n, max(10, n // (4 * n_clusters)))
+    (count,) = median_directions(X, size, (_ENERGY,), rng, affine=affine)
+    most = max(1, min(_LARGEST_DIM, n_features // 2, n // (3 * n_clusters)))
+    return min(count, most)
