@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 _DOMINANT = 0.9
 # With fewer rows, values that increase may do so by chance: 1 in 12! for a column.
 _FEWEST_ROWS = 12
-# Whole numbers drawn at random from a range of R values repeat among n rows but with
-# probability exp(-n^2 / 2R); so far below that, they are different on purpose.
+# n whole numbers drawn at random from a range of R values are all different with
+# probability about exp(-n^2 / 2R); below exp(-12) they are different on purpose.
 _LOG_CHANCE = 12.0
 # More columns than these cannot all number the rows: it is how the data are.
 _MOST_COUNTERS = 2
 _SHOWN = 8
+_ROWS_AT_ONCE = 4096
 
 
 def columns_line(found: Read) -> list[tuple[str, str]]:
@@ -91,13 +92,8 @@ def _dominant(points: Points, steps: Sequence[Step]) -> list[str]:
     """
     if any(step.name == "remove" for step in steps):
         return []
-    rows = points.points
-    largest = np.abs(rows).max(axis=0).astype(np.float64)
-    scale = float(largest.max())
-    if scale <= 0:
-        return []
     centred = any(step.name == "pca" for step in steps)
-    energy = np.array([_energy(column / scale, centred) for column in rows.T])
+    energy = _energies(points.points, centred)
     j, total = int(energy.argmax()), float(energy.sum())
     if total <= 0 or energy[j] <= _DOMINANT * total:
         return []
@@ -109,9 +105,17 @@ def _dominant(points: Points, steps: Sequence[Step]) -> list[str]:
     ]
 
 
-def _energy(column: NDArray[np.floating], centred: bool) -> float:
-    values = column.astype(np.float64, copy=False)
-    return float(np.square(values - values.mean() if centred else values).sum())
+def _energies(rows: NDArray[np.floating], centred: bool) -> NDArray[np.float64]:
+    """Return the sum of squares of every column, all divided by the same number."""
+    scale = max(float(rows.max()), -float(rows.min()))
+    energies = np.zeros(rows.shape[1])
+    if scale <= 0:
+        return energies
+    mean = (rows / scale).mean(axis=0, dtype=np.float64) if centred else 0.0
+    for first in range(0, len(rows), _ROWS_AT_ONCE):
+        block = rows[first : first + _ROWS_AT_ONCE].astype(np.float64) / scale
+        energies += np.square(block - mean).sum(axis=0)
+    return energies
 
 
 def _percent(share: float) -> str:

@@ -13,7 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ekss.runtime.files import write_atomically
-from ekss.io._columns import ID_NAMES, column_number, is_number
+from ekss.io._columns import (
+    ID_NAMES,
+    column_number,
+    is_number,
+    may_be_identifier,
+)
 from ekss.io._containers import CONTAINERS, Entry, read_array
 from ekss.io._csv import iter_rows, ragged
 from ekss.io._errors import InputError, check_file, one_line, reading, require
@@ -271,7 +276,8 @@ def _without_ids(path: Path, names: Sequence[str], first: Sequence[Any]) -> list
     """Return the second of two columns if the first holds ids."""
     unique = len(set(first)) == len(first)
     is_text = any(not is_number(str(value)) for value in first)
-    if unique and (is_text or names[0].lower() in ID_NAMES):
+    is_named = names[0].lower() in ID_NAMES or may_be_identifier(names[0])
+    if unique and (is_text or is_named):
         return [1]
     raise _undecided(path, names)
 

@@ -12,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from ekss import estimators, preprocessing
+from ekss.ensemble import Preparation
 from ekss.io._archive import Arrays
 from ekss.io._errors import InputError, one_line
 
@@ -21,6 +22,8 @@ _MOST_FEATURES = 2**31
 _MOST_PIXELS = 2**24
 _MOST_FILTER_ENTRIES = 2**27
 _SLACK = 1e-3
+# Arrays of the preparation of rows, which estimators have in ``preparation_``.
+_PREPARED = ("removed", "centre")
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,6 @@ class Kind:
     make: Callable[..., Any]
     arrays: tuple[str, ...]
     finish: Callable[[Any, int], int]
-    facts: tuple[str, ...] = ()
 
 
 def pack_step(fitted: Any, kinds: dict[str, Kind]) -> Step:
@@ -73,13 +75,17 @@ def pack_step(fitted: Any, kinds: dict[str, Kind]) -> Step:
             left_out.append(param)
         else:
             kept[param] = plain
-    arrays = {key: getattr(fitted, key) for key in kind.arrays}
+    arrays = {key: getattr(fitted, key) for key in kind.arrays if key not in _PREPARED}
     description: dict[str, Any] = {
         "class": name,
         "params": kept,
         "n_features": int(fitted.n_features_in_),
-        "facts": {key: bool(getattr(fitted, key)) for key in kind.facts},
     }
+    if _PREPARED[0] in kind.arrays:
+        preparation = fitted.preparation_
+        arrays |= {"removed": preparation.removed, "centre": preparation.centre}
+        description["unit"] = preparation.unit
+        description["scale"] = preparation.scale
     if hasattr(fitted, "feature_names_in_"):
         description["feature_names"] = [str(n) for n in fitted.feature_names_in_]
     present = {key: array for key, array in arrays.items() if array is not None}
@@ -103,21 +109,37 @@ def restore_step(
     model = kind.make(**_checked_params(kind, description.get("params")))
     model.n_features_in_ = wide
     _set_names(model, description.get("feature_names"), wide)
-    facts = description.get("facts")
-    if not isinstance(facts, dict) or set(facts) != set(kind.facts):
-        raise Unsound(f"the facts of {name} are not {list(kind.facts)}")
-    for key, fact in facts.items():
-        if not isinstance(fact, bool):
-            raise Unsound(f"{key} is neither true nor false")
-        setattr(model, key, fact)
     if not set(arrays) <= set(kind.arrays):
         raise Unsound(f"{name} has no array {sorted(set(arrays) - set(kind.arrays))}")
     for key in kind.arrays:
         array = arrays.get(key)
         if array is not None and not np.isfinite(array).all():
             raise Unsound(f"array {key} of {name} holds NaN or infinity")
-        setattr(model, key, array)
+        if key not in _PREPARED:
+            setattr(model, key, array)
+    if _PREPARED[0] in kind.arrays:
+        model.preparation_ = _restored_preparation(description, arrays, wide)
     return model, kind.finish(model, wide)
+
+
+def _restored_preparation(
+    description: dict[str, Any], arrays: Arrays, width: int
+) -> Preparation:
+    """Make the preparation of rows that a description tells of."""
+    unit, scale = description.get("unit"), description.get("scale")
+    removed, centre = arrays.get("removed"), arrays.get("centre")
+    if not isinstance(unit, bool):
+        raise Unsound("unit is neither true nor false")
+    if type(scale) is not float or not 0 < scale < math.inf:
+        raise Unsound(f"scale={one_line(repr(scale))} is not a positive number")
+    if removed is not None:
+        if removed.ndim != 2 or removed.shape[1] != width or len(removed) > width:
+            raise Unsound(f"removed is not a matrix of at most {width} rows and columns")
+        if not _has_orthonormal_rows(removed):
+            raise Unsound("the rows of removed are not orthonormal")
+    if centre is not None and centre.shape != (width,):
+        raise Unsound(f"centre is not a vector of {width} entries")
+    return Preparation(unit, removed, centre, scale)
 
 
 def _plain(value: Any) -> Any:
@@ -182,23 +204,12 @@ def _finish_subspaces(model: Any, width: int) -> int:
     gram = bases.transpose(0, 2, 1) @ bases
     if np.abs(gram - np.eye(dim)).max() > _SLACK:
         raise Unsound("the columns of bases_ are not orthonormal")
-    if model.affine_ != (offsets is not None):
-        raise Unsound("offsets_ and affine_ do not agree")
+    model.affine_ = offsets is not None
+    if model.affine_ != (model.preparation_.centre is not None):
+        raise Unsound("offsets_ and centre do not agree")
     if offsets is not None and offsets.shape != (count, width):
         raise Unsound(f"offsets_ has shape {offsets.shape}, not {(count, width)}")
     model.n_clusters_, model.subspace_dim_ = count, dim
-    return count
-
-
-def _finish_ensemble(model: Any, width: int) -> int:
-    """Finish subspaces of points without some directions; early files have none."""
-    count = _finish_subspaces(model, width)
-    if model.removed_ is None:
-        model.removed_ = np.zeros((0, width), model.bases_.dtype)
-    if model.removed_.ndim != 2 or model.removed_.shape[1] != width:
-        raise Unsound(f"removed_ is no matrix of {width} columns")
-    if not _has_orthonormal_rows(model.removed_):
-        raise Unsound("the rows of removed_ are not orthonormal")
     return count
 
 
@@ -248,14 +259,15 @@ def _finish_scattering(model: Any, width: int) -> int:
     return math.prod(model.output_shape_)
 
 
-_SUBSPACES = ("bases_", "offsets_")
 ESTIMATORS = {
-    "EKSS": Kind(
-        estimators.EKSS, (*_SUBSPACES, "removed_"), _finish_ensemble, ("affine_",)
-    ),
-} | {
-    make.__name__: Kind(make, _SUBSPACES, _finish_subspaces, ("affine_",))
-    for make in (estimators.KSS, estimators.CoPKSS, estimators.MedianKFlats)
+    make.__name__: Kind(make, ("bases_", "offsets_", *_PREPARED), _finish_subspaces)
+    for make in (
+        estimators.EKSS,
+        estimators.PaperEKSS,
+        estimators.KSS,
+        estimators.CoPKSS,
+        estimators.MedianKFlats,
+    )
 }
 TRANSFORMERS = {
     "UnitRows": Kind(preprocessing.UnitRows, (), lambda model, width: width),
