@@ -1,0 +1,110 @@
+"""One parameter, one effect: giving one changes nothing else."""
+
+import numpy as np
+import pytest
+
+from ekss import EKSS, CutOptions, KSSMember
+from ekss.datasets import make_union_of_subspaces
+from ekss.graph import CUTTERS, score_cut
+
+
+def model(n_clusters=3, **params):
+    return EKSS(n_clusters, **{"n_members": 20, "random_state": 0, **params})
+
+
+@pytest.fixture(scope="module")
+def planted():
+    return make_union_of_subspaces(
+        3, 2, n_features=30, n_per_subspace=30, noise=0.1, random_state=0
+    )
+
+
+@pytest.fixture(scope="module")
+def leaning(planted):
+    """The planted points, each with much of one direction added."""
+    rng = np.random.default_rng(0)
+    lengths = 2 + rng.random(len(planted.data))
+    return planted.data + np.outer(lengths, rng.random(30))
+
+
+@pytest.fixture(scope="module")
+def tracks():
+    """Points on flats of dimension 2 that miss the origin."""
+    rng = np.random.default_rng(0)
+    flats = [
+        rng.normal(size=(40, 2)) @ rng.normal(size=(2, 20)) + 4 * rng.normal(size=20)
+        for _ in range(3)
+    ]
+    return np.concatenate(flats)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"subspace_dim": 2},
+        {"n_neighbors": 5},
+        {"member": KSSMember(3)},
+        {"member": KSSMember(update="pca", max_iter=2)},
+        {"cut": CutOptions(score=lambda labels, evidence: score_cut(labels, evidence))},
+        {"cut": CutOptions(cutters=CUTTERS[:1])},
+        {"cut": CutOptions(divide_by_size=False)},
+    ],
+    ids=str,
+)
+def test_removal_of_components_stays_automatic(leaning, given):
+    fitted = model(**given).fit(leaning)
+    assert len(fitted.removals_) == 4
+    assert len(fitted.removed_) >= 1
+
+
+@pytest.mark.parametrize(
+    "given", [{"subspace_dim": 2}, {"n_neighbors": 5}, {"member": KSSMember(3)}], ids=str
+)
+def test_affine_subspaces_are_recognised_whatever_else_is_given(tracks, given):
+    assert model().fit(tracks).affine_
+    assert model(**given).fit(tracks).affine_
+
+
+def test_number_of_neighbors_leaves_the_choice_among_cuts(planted):
+    fitted = model(n_neighbors=5).fit(planted.data)
+    assert {one.n_neighbors for one in fitted.candidates_} == {5}
+    several = model().fit(planted.data)
+    assert len({one.n_neighbors for one in several.candidates_}) >= 1
+    np.testing.assert_array_equal(fitted.member_labels_, several.member_labels_)
+
+
+def test_score_changes_the_score_and_nothing_else(leaning):
+    same = CutOptions(score=lambda labels, evidence: score_cut(labels, evidence).total)
+    default, custom = model().fit(leaning), model(cut=same).fit(leaning)
+    np.testing.assert_array_equal(default.labels_, custom.labels_)
+    np.testing.assert_array_equal(default.removed_, custom.removed_)
+    assert [one.n_removed for one in default.removals_] == [
+        one.n_removed for one in custom.removals_
+    ]
+
+
+def test_dimension_leaves_the_number_of_candidates(planted):
+    automatic, given = model().fit(planted.data), model(subspace_dim=2).fit(planted.data)
+    assert automatic.member_labels_.max() >= 8
+    assert given.member_labels_.max() >= 8
+    assert given.subspace_dim_ == 2
+
+
+def test_candidates_leave_the_dimensions(planted):
+    members = [KSSMember("auto"), KSSMember(5), KSSMember(None)]
+    dims = {model(member=one).fit(planted.data).subspace_dim_ for one in members}
+    assert len(dims) == 1
+
+
+def test_cutters_leave_the_cuts_of_each_other(planted):
+    every = model(n_neighbors=5).fit(planted.data)
+    few = CutOptions(cutters=CUTTERS[:2])
+    some = model(n_neighbors=5, cut=few).fit(planted.data)
+    scores = {one.origin: one.score for one in every.candidates_}
+    assert some.candidates_
+    for one in some.candidates_:
+        assert scores[one.origin] == pytest.approx(one.score)
+
+
+def test_there_are_at_most_sixteen_parameters():
+    assert len(EKSS().get_params(deep=False)) <= 16
