@@ -81,6 +81,14 @@ def test_other_numbers_stay_features(read, name, values):
         )
 
 
+def test_identifiers_are_left_out_beside_the_column_asked_for(read):
+    columns = {"order_id": [5, 4, 3], **features(who=list("abc"), store_id=[1, 1, 2])}
+    found = read(columns, id_column="who")
+    assert found.ids == ("a", "b", "c")
+    assert found.feature_names == ("x", "y")
+    assert found.left_out == ("order_id", "store_id")
+
+
 def test_identifiers_can_be_kept(read):
     columns = {"id": [3, 1, 2], **features(store_id=[1, 1, 2])}
     found = read(columns, id_column=False)
@@ -92,6 +100,11 @@ def test_identifiers_can_be_kept(read):
 def test_identifiers_alone_are_refused(read):
     with pytest.raises(InputError, match=r"no column of numbers beside 'id'.*=False"):
         read({"id": [1, 2, 3]})
+
+
+def test_a_column_cannot_name_the_rows_and_be_dropped(read):
+    with pytest.raises(InputError, match=r"'x' of .* cannot both name the rows and be"):
+        read(features(), id_column="x", drop=["x"])
 
 
 def test_true_is_no_column(read):

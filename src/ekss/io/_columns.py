@@ -38,14 +38,24 @@ class Choice:
         return self.id_column is not None and self.id_column is not False
 
     def asides(
-        self, path: Path, names: Sequence[str], likely: Sequence[int]
-    ) -> Sequence[int]:
-        """Return columns that may name the rows: the one asked for, or the likely."""
+        self,
+        path: Path,
+        names: Sequence[str],
+        likely: Sequence[int],
+        dropped: Collection[int],
+    ) -> list[int]:
+        """Return columns that may name the rows: the one asked for, and the likely."""
         if self.id_column is False:
             return []
-        if self.id_column is not None:
-            return [column_number(path, names, self.id_column)]
-        return likely
+        if self.id_column is None:
+            return [i for i in likely if i not in dropped]
+        asked = column_number(path, names, self.id_column)
+        if asked in dropped:
+            raise InputError(
+                f"column {self.id_column!r} of {path} cannot both name the rows and be "
+                "left out; choose one of the two"
+            )
+        return [asked, *(i for i in likely if i not in {asked, *dropped})]
 
 
 @dataclass(frozen=True)
@@ -116,6 +126,7 @@ def assign_roles(
     Parameters
     ----------
     asides : sequence of Aside
+        The one that the caller asked for comes first.
     choice : Choice
     matched : bool
         Whether the features were chosen by their names: then no other column is one.
@@ -123,8 +134,9 @@ def assign_roles(
         Position of a column that surely names the rows.
     """
     if choice.has_id_column:
-        return Roles(asides[0] if asides else None, (), ())
-    ids = next((a for a in asides if a.position == known or a.names_rows), None)
+        ids = next(iter(asides), None)
+    else:
+        ids = next((a for a in asides if a.position == known or a.names_rows), None)
     rest = [aside for aside in asides if aside is not ids]
     left_out = [aside for aside in rest if matched or aside.is_identifier]
     features = [aside for aside in rest if aside not in left_out]

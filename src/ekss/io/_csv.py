@@ -159,7 +159,7 @@ def _layout(path: Path, choice: Choice) -> Layout:
         for i, name in enumerate(names)
         if i not in features and (i == 0 or (has_header and may_be_identifier(name)))
     ]
-    asides = [i for i in choice.asides(path, names, likely) if i not in dropped]
+    asides = choice.asides(path, names, likely, dropped)
     if not matched:
         features = [i for i in range(len(names)) if i not in {*asides, *dropped}]
     skip = line if has_header else 0

@@ -137,8 +137,7 @@ def _read_parquet(path: Path, choice: Choice, least_rows: int) -> Table:
     likely.sort(key=lambda i: i != known)
     asides = [
         Aside(i, names[i], _texts(table, i), is_first=i in free[:1])
-        for i in choice.asides(path, names, likely)
-        if i not in dropped
+        for i in choice.asides(path, names, likely, dropped)
     ]
     roles = assign_roles(asides, choice, matched=matched, known=known)
     apart = {aside.position for aside in (roles.ids, *roles.left_out) if aside}
