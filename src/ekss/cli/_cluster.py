@@ -38,7 +38,7 @@ def cluster(
         typer.Option(
             parser=shared.whole_number,
             metavar="Q",
-            help="Neighbours kept a point in the graph (ekss, tsc).",
+            help="Neighbours kept per point in the graph (ekss, paper, tsc).",
             show_default="from the data",
             rich_help_panel="Clustering",
         ),
@@ -47,8 +47,8 @@ def cluster(
         str | None,
         typer.Option(
             metavar="B",
-            help="Runs of K-subspaces that vote (ekss); auto runs 100, and up to 400 "
-            "while two halves of them disagree.",
+            help="Runs of K-subspaces that vote (ekss, paper); for ekss auto runs 100, "
+            "and up to 400 while two halves of them disagree.",
             show_default="auto",
             rich_help_panel="Clustering",
         ),
@@ -57,7 +57,7 @@ def cluster(
         str | None,
         typer.Option(
             metavar="C",
-            help="Subspaces of a member (ekss): 10, or a range, 8-20.",
+            help="Subspaces of a member (ekss, paper): 10, or a range, 8-20.",
             show_default="from the data",
             rich_help_panel="Clustering",
         ),
@@ -73,23 +73,13 @@ def cluster(
             rich_help_panel="Clustering",
         ),
     ] = None,
-    graph: Annotated[
-        str | None,
-        typer.Option(
-            metavar="KIND",
-            help="Votes that are looked at (ekss): exact, all pairs; approximate, "
-            "likely pairs; sample, of 10000 rows, the others follow.",
-            show_default="by the number of points",
-            rich_help_panel="Clustering",
-        ),
-    ] = None,
     max_samples: Annotated[
         int | None,
         typer.Option(
             parser=shared.whole_number,
             metavar="M",
-            help="Points to which each member is fitted (ekss).",
-            show_default="10000",
+            help="Points that members vote on (ekss); the others follow.",
+            show_default="all up to 20000, else 10000",
             rich_help_panel="Clustering",
         ),
     ] = None,
@@ -166,7 +156,6 @@ def cluster(
             span_of("candidates", candidates),
             affine,
             removed_of(remove),
-            graph,
             count_of("max-samples", max_samples),
             memory_limit,
         )

@@ -9,6 +9,7 @@ from typing import Any
 
 _CLASSES = {
     "ekss": "EKSS",
+    "paper": "PaperEKSS",
     "kss": "KSS",
     "copkss": "CoPKSS",
     "mkf": "MedianKFlats",
@@ -19,12 +20,11 @@ _CLASSES = {
 }
 _PARAMETERS = {
     "dim": "subspace_dim",
-    "q": "top_q",
-    "members": "n_base",
+    "q": "n_neighbors",
+    "members": "n_members",
     "candidates": "n_candidates",
     "affine": "affine",
     "remove": "remove_components",
-    "graph": "graph",
     "max_samples": "max_samples",
     "memory_limit": "memory_limit",
 }
@@ -34,6 +34,7 @@ class Method(StrEnum):
     """The methods, by the names that users type."""
 
     EKSS = "ekss"
+    PAPER = "paper"
     KSS = "kss"
     COPKSS = "copkss"
     MKF = "mkf"
@@ -53,7 +54,6 @@ class Settings:
     candidates: int | tuple[int, int] | None = None
     affine: bool | None = None
     remove: int | str | None = None
-    graph: str | None = None
     max_samples: int | None = None
     memory_limit: str | None = None
 
@@ -68,7 +68,9 @@ class Settings:
 
 def options_of(method: str) -> tuple[str, ...]:
     """Return the names of the settings that a method has."""
-    known = estimator_class(method)().get_params()
+    known = set(estimator_class(method)().get_params())
+    if "member" in known:
+        known.add("n_candidates")
     return tuple(name for name, word in _PARAMETERS.items() if word in known)
 
 
@@ -93,12 +95,17 @@ def make_estimator(
             f"-k auto is not known to method {method}; pass a number, or use method "
             "ekss"
         )
+    params = {_PARAMETERS[name]: value for name, value in settings.given().items()}
+    if method == "ekss" and "n_candidates" in params:
+        from ekss import KSSMember
+
+        params["member"] = KSSMember(params.pop("n_candidates"))
     return estimator_class(method)(
         n_clusters=clusters,
         random_state=seed,
         n_jobs=jobs,
         verbose=int(show),
-        **{_PARAMETERS[name]: value for name, value in settings.given().items()},
+        **params,
     )
 
 
