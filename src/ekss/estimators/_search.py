@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, MetaEstimatorMixin, clone
 from sklearn.utils import check_random_state
 
-from ekss.core.parallel import map_numbers, one_blas_thread
+from ekss.core.parallel import map_numbers, one_blas_thread, same_warning_filters
 from ekss.estimators._affinity import bridge_by_angle, scaled_rows
 from ekss.estimators._auto import resolve_geometry
 from ekss.estimators._base import LARGEST_SEED, power_of_two, validated
@@ -186,11 +185,7 @@ class LabelFreeSearch(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
         seed = int(check_random_state(self.random_state).randint(LARGEST_SEED))
         with one_blas_thread():
             fit = partial(_fit_setting, self.estimator, settings, points, seed)
-            # Estimators check their input by scikit-learn, which changes the warning
-            # filters of the whole process meanwhile. Several threads may put them back
-            # in the wrong order; what they leave behind ends here.
-            with warnings.catch_warnings():
-                models = self._map(fit, len(settings), "settings")
+            models = self._map(fit, len(settings), "settings")
             points = _scaled_as_by(models[0], points)
             cut = partial(_cut, models, points, n_clusters, self._cutters(), seed)
             pools = self._map(cut, len(settings), "cuts")
@@ -246,15 +241,16 @@ class LabelFreeSearch(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
         return self._map(judge, len(found), "choice")
 
     def _map(self, function: Any, count: int, description: str) -> list[Any]:
-        return list(
-            map_numbers(
-                function,
-                count,
-                n_jobs=self.n_jobs,
-                description=description,
-                show=self.verbose > 0,
+        with same_warning_filters():
+            return list(
+                map_numbers(
+                    function,
+                    count,
+                    n_jobs=self.n_jobs,
+                    description=description,
+                    show=self.verbose > 0,
+                )
             )
-        )
 
 
 def _clusters_wanted(estimator: Any, n_samples: int) -> int:
