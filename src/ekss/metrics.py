@@ -7,12 +7,14 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.linalg import eigh, svdvals
+from scipy.linalg import svdvals
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh, splu
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix
+
+from ekss.core.eigen import top_eigenpairs
 
 Labels: TypeAlias = Iterable[Hashable]
 Basis: TypeAlias = NDArray[np.floating]
@@ -296,9 +298,9 @@ def _rayleigh(graph: sp.csr_array, root_degrees: NDArray, vector: NDArray) -> fl
 
 
 def _dense(similarity: sp.csr_array, null: NDArray) -> NDArray:
-    """Fiedler vector by LAPACK, the null vector moved from 0 to 3."""
-    laplacian = np.eye(len(null)) - similarity.toarray() + 3 * np.outer(null, null)
-    return eigh(laplacian, subset_by_index=[0, 0])[1][:, 0]
+    """Top vector of the similarity, the null vector moved from 1 to -2, by LAPACK."""
+    moved = similarity.toarray() - 3 * np.outer(null, null)
+    return top_eigenpairs(moved, 1)[1][:, 0]
 
 
 def _lanczos(similarity: sp.csr_array, null: NDArray) -> NDArray | None:

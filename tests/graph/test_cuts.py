@@ -1,3 +1,5 @@
+from functools import partial, wraps
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -243,3 +245,84 @@ def test_cuts_with_empty_clusters_and_repeated_cuts_are_dropped():
 
     pool = candidate_cuts(graph, 4, cutters=(careless,), random_state=0)
     assert [cut.origin for cut in pool.cuts] == ["good"]
+
+
+def by_chance(graph, vectors, n_clusters, rng):
+    """Draw numbers, as many as a careless cutter may."""
+    yield "by chance", rng.permutation(len(vectors)) % n_clusters
+
+
+class Chance:
+    def __call__(self, graph, vectors, n_clusters, rng):
+        yield from by_chance(graph, vectors, n_clusters, rng)
+
+
+def cuts_by_origin(graph, cutters, seed):
+    pool = candidate_cuts(graph, 4, cutters=cutters, random_state=seed)
+    return {cut.origin: cut.labels for cut in pool.cuts}
+
+
+def labels_of_each(graph, cutters, seed):
+    """Cuts of every cutter in the order in which it yields them."""
+    seen = {}
+
+    def recorded(number, cutter):
+        @wraps(cutter)
+        def record(*args):
+            seen[number] = []
+            for origin, labels in cutter(*args):
+                seen[number].append((origin, np.array(labels)))
+                yield origin, labels
+
+        return record
+
+    recorders = [recorded(number, cutter) for number, cutter in enumerate(cutters)]
+    candidate_cuts(graph, 4, cutters=recorders, random_state=seed)
+    return [seen[number] for number in range(len(cutters))]
+
+
+def assert_same_cuts(one, other):
+    assert [origin for origin, _ in one] == [origin for origin, _ in other]
+    for (_, labels), (_, others) in zip(one, other, strict=True):
+        np.testing.assert_array_equal(labels, others)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_cutter_makes_the_same_cuts_whichever_others_there_are(seed):
+    graph, _ = planted_graph(np.random.default_rng(seed), inside=0.15, across=0.1)
+    alone = {
+        cutter: labels_of_each(graph, (cutter,), seed)[0]
+        for cutter in (*CUTTERS, by_chance)
+    }
+    assert sum(len(cuts) for cuts in alone.values()) > 8
+    orders = [
+        (*CUTTERS, by_chance),
+        (by_chance, *reversed(CUTTERS)),
+        (merged_cuts, by_chance, kmeans_cuts),
+        (by_chance, kmeans_cuts, by_chance),
+    ]
+    for cutters in orders:
+        found = labels_of_each(graph, cutters, seed)
+        for cutter, cuts in zip(cutters, found, strict=True):
+            assert_same_cuts(cuts, alone[cutter])
+
+
+def test_cutters_without_a_name_have_generators_too():
+    graph, _ = planted_graph(np.random.default_rng(0))
+    chance, named = Chance(), partial(by_chance)
+    first = cuts_by_origin(graph, (chance,), 0)
+    again = cuts_by_origin(graph, (kmeans_cuts, chance), 0)
+    np.testing.assert_array_equal(first["by chance"], again["by chance"])
+    expected = cuts_by_origin(graph, (by_chance,), 0)
+    found = cuts_by_origin(graph, (named,), 0)
+    np.testing.assert_array_equal(found["by chance"], expected["by chance"])
+
+
+def test_cutters_of_other_names_and_other_seeds_draw_other_numbers():
+    graph, _ = planted_graph(np.random.default_rng(0))
+    found = [
+        cuts_by_origin(graph, (cutter,), seed)["by chance"].tobytes()
+        for cutter in (by_chance, Chance())
+        for seed in (0, 1)
+    ]
+    assert len(set(found)) == 4

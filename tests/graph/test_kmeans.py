@@ -2,7 +2,9 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
+from ekss.core.parallel import one_blas_thread
 from ekss.graph import kmeans
+from ekss.metrics import clustering_error
 
 
 def blobs(n=3000, n_clusters=6, spread=0.3, seed=0):
@@ -19,10 +21,56 @@ def inertia(rows, labels):
     )
 
 
-def test_few_rows_are_clustered_as_by_scikit_learn():
-    rows, _ = blobs()
-    expected = KMeans(6, n_init=4, random_state=7).fit(rows).labels_
-    np.testing.assert_array_equal(kmeans.kmeans_labels(rows, 6, 4, 7), expected)
+@pytest.mark.parametrize("spread", [0.3, 1.0, 3.0])
+@pytest.mark.parametrize("n_clusters", [2, 6, 40])
+def test_cost_is_as_low_as_that_of_scikit_learn(spread, n_clusters):
+    rows, _ = blobs(n=600, spread=spread)
+    ours = [kmeans.kmeans_labels(rows, n_clusters, 4, seed) for seed in range(3)]
+    with one_blas_thread():
+        theirs = [
+            KMeans(n_clusters, n_init=4, random_state=seed).fit(rows)
+            for seed in range(3)
+        ]
+    cost = np.mean([inertia(rows, labels) for labels in ours])
+    assert cost <= 1.03 * np.mean([model.inertia_ for model in theirs])
+    assert all(len(np.unique(labels)) == n_clusters for labels in ours)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_row_is_nearer_to_the_mean_of_another_cluster(seed):
+    rows, _ = blobs(n=500, spread=0.5, seed=seed)
+    labels = kmeans.kmeans_labels(rows, 6, 10, seed)
+    means = np.stack([rows[labels == k].mean(axis=0) for k in range(6)])
+    distances = np.linalg.norm(rows[:, None] - means, axis=2)
+    np.testing.assert_array_equal(distances.argmin(axis=1), labels)
+
+
+def test_separate_clusters_are_found_wherever_the_origin_is():
+    rows, truth = blobs(n=400, spread=0.05)
+    for shift in (0.0, 1e3):
+        labels = kmeans.kmeans_labels(rows + shift, 6, 10, 0)
+        assert clustering_error(truth, labels) == 0
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-17, 1e-15])
+@pytest.mark.parametrize("n_clusters", [3, 5, 12])
+def test_coinciding_rows_leave_clusters_empty_without_a_word(noise, n_clusters):
+    rng = np.random.default_rng(0)
+    rows = np.repeat(np.eye(3), 20, axis=0)
+    rows = rows + noise * rng.standard_normal(rows.shape)
+    labels = kmeans.kmeans_labels(rows, n_clusters, 3, 0)
+    assert clustering_error(np.repeat(range(3), 20), labels) == 0
+    assert len(np.unique(labels)) == 3
+
+
+def test_all_rows_may_be_one():
+    for rows in (np.ones((7, 2)), np.zeros((7, 2))):
+        assert len(np.unique(kmeans.kmeans_labels(rows, 3, 2, 0))) == 1
+
+
+def test_as_many_clusters_as_rows_are_the_rows():
+    rows = np.random.default_rng(0).standard_normal((15, 4))
+    assert len(np.unique(kmeans.kmeans_labels(rows, 15, 1, 0))) == 15
 
 
 @pytest.mark.parametrize("spread", [0.3, 2.0])
@@ -36,16 +84,16 @@ def test_many_rows_cost_as_little_as_with_all_in_every_restart(monkeypatch, spre
 
 def test_restarts_of_many_rows_see_only_a_sample(monkeypatch):
     seen = []
+    descend = kmeans._descend
 
-    class Spy(KMeans):
-        def fit(self, X):
-            seen.append((len(X), self.n_init))
-            return super().fit(X)
+    def spy(rows, centres):
+        seen.append(len(rows))
+        return descend(rows, centres)
 
     monkeypatch.setattr(kmeans, "ALL_ROWS", 300)
-    monkeypatch.setattr(kmeans, "KMeans", Spy)
-    kmeans.kmeans_labels(blobs()[0], 6, 10, 0)
-    assert seen == [(300, 10), (3000, 1)]
+    monkeypatch.setattr(kmeans, "_descend", spy)
+    kmeans.kmeans_labels(blobs()[0], 6, 4, 0)
+    assert seen == [300] * 4 + [3000]
 
 
 def test_many_rows_with_the_same_seed_get_the_same_labels(monkeypatch):

@@ -272,21 +272,6 @@ def test_total_is_the_log_of_a_product_of_powers():
     assert joint == pytest.approx(alone)
 
 
-@pytest.mark.parametrize("size", [1, 5, 300])
-def test_both_ways_to_eigenvectors_agree(size, monkeypatch):
-    rows = np.random.default_rng(size).standard_normal((400, size))
-    gram = rows.T @ rows
-    count = min(size, 4)
-    values, vectors = module._top_eigenpairs(gram, count)
-    monkeypatch.setattr(module, "_LARGE_GRAM", 0 if size < 256 else 1000)
-    other, other_vectors = module._top_eigenpairs(gram, count)
-    assert np.all(np.diff(values) <= 0)
-    np.testing.assert_allclose(values, other)
-    np.testing.assert_allclose(gram @ vectors, vectors * values, atol=1e-9 * values[0])
-    overlap = np.abs(np.sum(vectors * other_vectors, axis=0))
-    np.testing.assert_allclose(overlap, 1)
-
-
 @pytest.mark.parametrize("affine", [False, True])
 def test_float32_is_close_to_float64(affine):
     data = make_union(affine_offset=affine)

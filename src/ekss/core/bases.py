@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
-from scipy.linalg import eigh
+
+from ekss.core.eigen import top_eigenpairs
 
 
 @dataclass(frozen=True)
@@ -84,10 +85,10 @@ def principal_basis(
     wide = points.astype(np.float64, copy=False)
     top = min(dim, n, n_features)
     if n < n_features:
-        values, vectors = _top_eigenpairs(wide @ wide.T, top)
+        values, vectors = top_eigenpairs(wide @ wide.T, top)
         vectors = wide.T @ vectors
     else:
-        values, vectors = _top_eigenpairs(wide.T @ wide, top)
+        values, vectors = top_eigenpairs(wide.T @ wide, top)
     rank = int(np.sum(values > values[0] * 1e-14)) if values[0] > 0 else 0
     vectors = vectors[:, :rank]
     if rank == dim:
@@ -163,31 +164,33 @@ def group_rows(labels: NDArray[np.integer], n_groups: int) -> list[NDArray[np.in
     return np.split(order, ends[:-1])
 
 
-def squared_residuals(X: NDArray[np.floating], flats: Flats) -> NDArray[np.floating]:
-    """Squared distance of every point to every subspace.
+def distances_to_flats(X: NDArray[np.floating], flats: Flats) -> NDArray[np.floating]:
+    """Distance of every point to every subspace.
 
     Computed from the residual vectors, not from a difference of energies, so tiny
-    distances keep their precision.
+    distances keep their precision; and each of these vectors is divided by its largest
+    entry first, so no square over- or underflows.
 
     Returns
     -------
-    residuals : ndarray of shape (n_samples, n_subspaces)
+    distances : ndarray of shape (n_samples, n_subspaces)
     """
     n_subspaces = len(flats.bases)
     out = np.empty((len(X), n_subspaces), X.dtype)
     for k, basis in enumerate(flats.bases):
         centred = X if flats.offsets is None else X - flats.offsets[k]
         rest = centred - (centred @ basis) @ basis.T
-        out[:, k] = np.einsum("ij,ij->i", rest, rest)
+        largest = np.abs(rest).max(axis=1)
+        rest /= np.where(largest > 0, largest, 1)[:, None]
+        out[:, k] = largest * np.sqrt(np.einsum("ij,ij->i", rest, rest))
     return out
 
 
-def _top_eigenpairs(
-    gram: NDArray[np.float64], top: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the ``top`` largest eigenvalues, descending, and their vectors."""
-    size = len(gram)
-    values, vectors = eigh(
-        gram, subset_by_index=(size - top, size - 1), check_finite=False
-    )
-    return values[::-1], vectors[:, ::-1]
+def squared_residuals(X: NDArray[np.floating], flats: Flats) -> NDArray[np.floating]:
+    """Squared distance of every point to every subspace.
+
+    Returns
+    -------
+    residuals : ndarray of shape (n_samples, n_subspaces)
+    """
+    return np.square(distances_to_flats(X, flats))

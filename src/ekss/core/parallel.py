@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -105,6 +106,18 @@ def _run_batch(
     """Run a batch in a worker, which may be another process with its own BLAS."""
     with one_blas_thread():
         return [function(number) for number in numbers]
+
+
+@contextmanager
+def same_warning_filters() -> Iterator[None]:
+    """Put the warning filters of the process back, whatever threads make of them.
+
+    For code that is not ours and may run in several threads. Where it uses
+    ``warnings.catch_warnings``, as scikit-learn does whenever it checks data, threads
+    may put the filters back in the wrong order and so change them for good.
+    """
+    with warnings.catch_warnings():
+        yield
 
 
 class _BlasLimit:

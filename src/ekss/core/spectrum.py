@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from ekss.core.eigen import top_eigenpairs
+
 _BLOCK_ENTRIES = 2**22
 SMALL_SIDE = 256
 
@@ -94,31 +96,18 @@ def _by_inner_products_of_columns(
         rows = (X[first : first + step].astype(np.float64) - shift) / scale
         gram += rows.T @ rows
     total = float(np.trace(gram))
-    values, vectors = _leading_eigenpairs(gram, k)
-    return Spectrum(vectors.T, np.sqrt(values), total)
+    values, vectors = top_eigenpairs(gram, k)
+    return Spectrum(vectors.T, np.sqrt(np.maximum(values, 0)), total)
 
 
 def _by_inner_products_of_rows(X: NDArray[np.float64], k: int) -> Spectrum:
     gram = X @ X.T
     total = float(np.trace(gram))
-    values, vectors = _leading_eigenpairs(gram, k)
+    values, vectors = top_eigenpairs(gram, k)
     # The columns of X^T U are orthogonal already; QR scales them, and completes the
     # basis where a singular value is zero.
     directions, _ = linalg.qr(X.T @ vectors, mode="economic")
-    return Spectrum(directions.T, np.sqrt(values), total)
-
-
-def _leading_eigenpairs(
-    gram: NDArray[np.float64], k: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the k largest eigenvalues, largest first, and their eigenvectors."""
-    if k == 0:
-        return np.zeros(0), np.zeros((len(gram), 0))
-    size = len(gram)
-    values, vectors = linalg.eigh(
-        gram, subset_by_index=(size - k, size - 1), overwrite_a=True
-    )
-    return np.maximum(values[::-1], 0), vectors[:, ::-1]
+    return Spectrum(directions.T, np.sqrt(np.maximum(values, 0)), total)
 
 
 def _with_positive_peaks(directions: NDArray[np.float64]) -> NDArray[np.float64]:

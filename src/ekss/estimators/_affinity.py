@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from ekss.core.parallel import map_numbers, one_blas_thread, progress
 from ekss.core.scaling import unit_rows
 from ekss.core.tsc import nearest_by_angle
-from ekss.estimators._base import LARGEST_SEED, validated
+from ekss.estimators._base import LARGEST_SEED, power_of_two, validated
 from ekss.estimators._checks import check_bool, check_int, check_workers
 from ekss.graph.neighbours import Neighbours, graph_of_rows
 from ekss.graph.spectral import spectral_labels
@@ -56,8 +56,7 @@ class AffinityClusterer(ClusterMixin, BaseEstimator):
         points = validated(self, X, reset=True)
         check_int("n_clusters", self.n_clusters, 1, len(points), limit="n_samples")
         check_workers(self.n_jobs, self.verbose)
-        if check_bool("normalize", self.normalize):
-            points = np.ascontiguousarray(unit_rows(points))
+        points = scaled_rows(points, unit=check_bool("normalize", self.normalize))
         self._check_parameters(points)
         seed = int(check_random_state(self.random_state).randint(LARGEST_SEED))
         with one_blas_thread():
@@ -108,9 +107,24 @@ class AffinityClusterer(ClusterMixin, BaseEstimator):
         """Return the symmetric, non-negative affinity with zero diagonal."""
 
 
+def scaled_rows(points: NDArray[np.floating], *, unit: bool) -> NDArray[np.floating]:
+    """Scale rows to unit length, or all by the power of two of their largest entry.
+
+    Either way no product of two points over- or underflows.
+    """
+    if unit:
+        return np.ascontiguousarray(unit_rows(points))
+    return points / power_of_two(float(np.abs(points).max()))
+
+
 def bridge_by_angle(
     points: NDArray[np.floating], rows: NDArray[np.int64], group: NDArray[np.int64]
 ) -> sparse.csr_array:
-    """Connect stray rows to the points of smallest angle outside their component."""
-    index, value = nearest_by_angle(points, _BRIDGES, rows=rows, group=group)
+    """Connect stray rows to the points of smallest angle outside their component.
+
+    Edges weigh the cosines of the angles, whatever the lengths of the points: so they
+    are on the scale of affinities, and no bridge outweighs the graph.
+    """
+    unit = unit_rows(points)
+    index, value = nearest_by_angle(unit, _BRIDGES, rows=rows, group=group)
     return graph_of_rows(Neighbours(index, value), rows, len(points))

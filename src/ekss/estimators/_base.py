@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -16,7 +16,7 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ekss.core.bases import Flats, squared_residuals
+from ekss.core.bases import Flats, distances_to_flats
 from ekss.core.scaling import without
 from ekss.estimators._checks import check_bool, check_int, is_auto
 from ekss.rows import MemoryRows, as_rows
@@ -26,33 +26,38 @@ LARGEST_SEED = np.iinfo(np.int32).max
 
 @dataclass(frozen=True)
 class Scaling:
-    """How points are made ready: (row or unit row - centre) / scale.
+    """Points as a fit sees them: (row or unit row - centre) / scale.
 
     Attributes
     ----------
     unit : bool
         Whether rows are scaled to unit length first, and again after the removal.
-    centre : ndarray of shape (n_features,) or None
-        Subtracted for affine subspaces, in float64; None for linear ones.
-    scale : float
-        A power of two.
+    affine : bool
+        Whether subspaces may miss the origin; points are then in float64.
     removed : ndarray of shape (n_removed, n_features) or None
         Orthonormal directions that are taken out of the rows; None is none.
+    centre : ndarray of shape (n_features,) or None
+        Subtracted for affine subspaces; None for linear ones.
+    scale : float
+        A power of two.
     """
 
     unit: bool
-    centre: NDArray[np.float64] | None
-    scale: float
+    affine: bool
     removed: NDArray[np.floating] | None = None
+    centre: NDArray[np.float64] | None = None
+    scale: float = 1.0
 
     def __call__(self, points: NDArray[np.floating]) -> NDArray[np.floating]:
         """Make points ready."""
-        if self.centre is not None:
+        if self.affine:
             points = points.astype(np.float64, copy=False)
         points = without(points, self.removed, unit=self.unit)
         if self.centre is not None:
             points = points - self.centre
-        return np.ascontiguousarray(points / self.scale)
+        if self.scale != 1.0:
+            points = points / self.scale
+        return np.ascontiguousarray(points)
 
 
 @dataclass(frozen=True)
@@ -105,7 +110,7 @@ class SubspaceClusterer(
         -------
         distances : ndarray of shape (n_samples, n_clusters)
         """
-        return np.concatenate(self._map(X, np.sqrt))
+        return np.concatenate(self._map(X, np.asarray))
 
     def score(self, X: ArrayLike, y: object = None) -> float:
         """Return minus the mean squared distance to the nearest subspace.
@@ -122,15 +127,15 @@ class SubspaceClusterer(
             At most 0; higher is better for models of one dimension. A larger
             ``subspace_dim`` always scores higher, so do not choose it by this.
         """
-        nearest = np.concatenate(self._map(X, _smallest))
-        return -float(nearest.mean(dtype=np.float64))
+        nearest = np.concatenate(self._map(X, _smallest)).astype(np.float64)
+        return -float(np.square(nearest).mean())
 
     @property
     def _n_features_out(self) -> int:
         return len(self.bases_)
 
     def _map(self, X: ArrayLike, function: Any) -> list[NDArray[Any]]:
-        """Return function(squared distances) of blocks of rows."""
+        """Return function(distances) of blocks of rows."""
         check_is_fitted(self)
         rows = as_rows(X)
         if rows is None or rows.in_memory:
@@ -139,8 +144,10 @@ class SubspaceClusterer(
         else:
             validated(self, rows.take(np.arange(1)), reset=False)
         flats = Flats(self.bases_, self.offsets_)
+        # The subspaces are in the coordinates of the caller: no centre and no scale.
         removed = getattr(self, "removed_", None)
-        return list(rows.map(_Distances(self._has_unit_rows, removed, flats, function)))
+        scaling = Scaling(self._has_unit_rows, self.affine_, removed)
+        return list(rows.map(_Distances(scaling, flats, function)))
 
     def _prepare(self, points: NDArray[np.floating], seed: int = 0) -> Prepared:
         """Scale and, for affine subspaces, centre the validated points of ``fit``.
@@ -153,11 +160,10 @@ class SubspaceClusterer(
         self.n_clusters_ = self._resolve_n_clusters(points, seed)
         self.affine_ = affine = self._resolve_affine(points)
         removed = self._resolve_removed(points, seed)
-        centre = None
-        if affine:
-            points = points.astype(np.float64, copy=False)
         unit = self._has_unit_rows
-        scaled = without(points, removed, unit=unit)
+        scaling = Scaling(unit, affine, removed)
+        scaled = scaling(points)
+        centre = None
         if affine:
             centre = scaled.mean(axis=0)
             scaled = scaled - centre
@@ -165,7 +171,7 @@ class SubspaceClusterer(
         # have none, and what is measured on them stays comparable.
         scale = 1.0 if unit else power_of_two(float(np.abs(scaled).max()))
         ready = np.ascontiguousarray(scaled / scale)
-        return Prepared(ready, Scaling(unit, centre, scale, removed))
+        return Prepared(ready, replace(scaling, centre=centre, scale=scale))
 
     def _resolve_n_clusters(self, points: NDArray[np.floating], seed: int) -> int:
         """Return the number of clusters."""
@@ -205,23 +211,20 @@ class SubspaceClusterer(
 
 @dataclass(frozen=True)
 class _Distances:
-    """A function of the squared distances of rows to subspaces, for any worker."""
+    """A function of the distances of rows to subspaces, for any worker."""
 
-    unit: bool
-    removed: NDArray[np.floating] | None
+    scaling: Scaling
     flats: Flats
     function: Any
 
     def __call__(self, block: NDArray[np.floating], first_row: int) -> NDArray[Any]:
+        points = self.scaling(block)
         offsets = self.flats.offsets
-        if offsets is not None:
-            block = block.astype(np.float64, copy=False)
-        points = without(block, self.removed, unit=self.unit)
         bases = self.flats.bases.astype(points.dtype, copy=False)
         if offsets is not None:
             offsets = offsets.astype(points.dtype, copy=False)
         found: NDArray[Any] = self.function(
-            squared_residuals(points, Flats(bases, offsets))
+            distances_to_flats(points, Flats(bases, offsets))
         )
         return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import sqrt
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ekss.core.parallel import map_numbers, progress
+from ekss.core.parallel import map_numbers, progress, same_warning_filters
 from ekss.estimators._auto import Geometry, paper_top_q
 from ekss.estimators._coordinates import Coordinates
 from ekss.estimators._members import Ensemble
@@ -180,23 +180,26 @@ class Cutting:
     ) -> list[CutPool]:
         """Cut the graph of each q into each number of clusters in several ways."""
         cut = partial(_cut, votes, neighbours, tasks, self.cutters, self.seed)
-        return list(self._map(cut, len(tasks), "cuts"))
+        return self._map(cut, len(tasks), "cuts")
 
     def totals(
         self, labels: Sequence[NDArray[np.int64]], evidence: Evidence
     ) -> list[float]:
         """Score every partition."""
         judge = partial(judge_cut, labels, evidence, self.score)
-        return list(self._map(judge, len(labels), "choice"))
+        return self._map(judge, len(labels), "choice")
 
-    def _map(self, function: Any, count: int, description: str) -> Iterator[Any]:
-        return map_numbers(
-            function,
-            count,
-            n_jobs=self.n_jobs,
-            description=description,
-            show=self.show,
-        )
+    def _map(self, function: Any, count: int, description: str) -> list[Any]:
+        with same_warning_filters():
+            return list(
+                map_numbers(
+                    function,
+                    count,
+                    n_jobs=self.n_jobs,
+                    description=description,
+                    show=self.show,
+                )
+            )
 
 
 def _cut(

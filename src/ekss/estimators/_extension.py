@@ -62,7 +62,7 @@ class Extension:
     def __call__(self, block: NDArray[np.floating], first_row: int) -> BlockLabels:
         """Label a block of rows."""
         points = self.scaling(block)
-        labels = self.voters.predict(self.base_labels(points))
+        labels = _most_likely(self.voters, self.base_labels(points))
         own = _coordinates_in(points, labels, self.flats)
         moments = power_moments(points, labels, own, self.flats)
         return BlockLabels(labels, moments)
@@ -73,6 +73,20 @@ class Extension:
         if self.directions is not None:
             inside = np.ascontiguousarray(points @ self.directions)
         return np.stack([assign(inside, flats).labels for flats in self.members], 1)
+
+
+def _most_likely(
+    voters: CategoricalNB, base_labels: NDArray[np.integer]
+) -> NDArray[Any]:
+    """Predict as naive Bayes does, in any thread.
+
+    scikit-learn's own ``predict`` changes the warning filters of the whole process
+    while it checks its input, which threads must not do.
+    """
+    likelihood = np.tile(voters.class_log_prior_, (len(base_labels), 1))
+    for member, logarithms in zip(base_labels.T, voters.feature_log_prob_, strict=True):
+        likelihood += logarithms.T[member]
+    return voters.classes_[likelihood.argmax(axis=1)]
 
 
 def learn_extension(

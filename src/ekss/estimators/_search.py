@@ -12,9 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, MetaEstimatorMixin, clone
 from sklearn.utils import check_random_state
 
-from ekss.core.parallel import map_numbers, one_blas_thread
-from ekss.core.scaling import unit_rows
-from ekss.estimators._affinity import bridge_by_angle
+from ekss.core.parallel import map_numbers, one_blas_thread, same_warning_filters
+from ekss.estimators._affinity import bridge_by_angle, scaled_rows
 from ekss.estimators._auto import resolve_geometry
 from ekss.estimators._base import LARGEST_SEED, power_of_two, validated
 from ekss.estimators._checks import (
@@ -242,15 +241,16 @@ class LabelFreeSearch(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
         return self._map(judge, len(found), "choice")
 
     def _map(self, function: Any, count: int, description: str) -> list[Any]:
-        return list(
-            map_numbers(
-                function,
-                count,
-                n_jobs=self.n_jobs,
-                description=description,
-                show=self.verbose > 0,
+        with same_warning_filters():
+            return list(
+                map_numbers(
+                    function,
+                    count,
+                    n_jobs=self.n_jobs,
+                    description=description,
+                    show=self.verbose > 0,
+                )
             )
-        )
 
 
 def _clusters_wanted(estimator: Any, n_samples: int) -> int:
@@ -297,11 +297,11 @@ def _is_affine(model: Any) -> bool:
 
 
 def _scaled_as_by(model: Any, points: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Scale points to unit length where a fitted method does."""
+    """Scale points as a fitted method does."""
     wanted = getattr(model, "normalize", "auto")
     if wanted == "auto":
         wanted = not _is_affine(model)
-    return np.ascontiguousarray(unit_rows(points)) if wanted else points
+    return scaled_rows(points, unit=bool(wanted))
 
 
 def _centred(points: NDArray[np.floating]) -> NDArray[np.float64]:

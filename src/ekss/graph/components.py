@@ -1,7 +1,6 @@
 """Connected components of a graph: checks, and what to do with too many of them."""
 
 import heapq
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -30,13 +29,17 @@ class SettledGraph:
         Whether the groups are the clusters, whatever the embedding says.
     notes : tuple of str
         What was done to points outside the components that count.
+    warning : str
+        What the user should be told, with a remedy; empty where all is well. The
+        caller decides whether to issue it.
     """
 
     graph: csr_array
     group_of: NDArray[np.int64]
     n_groups: int
     is_final: bool
-    notes: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    warning: str = ""
 
 
 def as_graph(affinity: ArrayLike | Any) -> csr_array:
@@ -140,12 +143,8 @@ def settle_components(
     Returns
     -------
     SettledGraph
-        The bridged graph and its groups.
-
-    Warns
-    -----
-    UserWarning
-        When points were left out or joined for want of a bridge.
+        The bridged graph, its groups, and a warning when points were left out or
+        joined for want of a bridge.
 
     Notes
     -----
@@ -161,9 +160,9 @@ def settle_components(
     """
     n_points = graph.shape[0]
     if n_clusters == 1:
-        return SettledGraph(graph, np.zeros(n_points, dtype=np.int64), 1, True, ())
+        return SettledGraph(graph, np.zeros(n_points, dtype=np.int64), 1, True)
     if n_clusters == n_points:
-        return SettledGraph(graph, np.arange(n_points), n_points, True, ())
+        return SettledGraph(graph, np.arange(n_points), n_points, True)
     if bridge is not None:
         graph = _bridge_while(_too_small, graph, n_clusters, bridge)
         graph = _bridge_while(_surplus, graph, n_clusters, bridge)
@@ -186,11 +185,13 @@ def settle_components(
             f"{n_surplus} components more than n_clusters={n_clusters} were joined "
             f"smallest with smallest, which concerns {n_moved} of {n_points} points"
         )
+    warning = ""
     if notes and (bridge is None or n_surplus > 0):
         remedy = "make the graph denser" + ("" if bridge else " or pass a bridge")
-        warnings.warn("; ".join([*notes, remedy]), UserWarning, stacklevel=3)
+        warning = "; ".join([*notes, remedy])
     n_groups = min(n_groups, n_clusters)
-    return SettledGraph(graph, group_of, n_groups, n_surplus > 0, tuple(notes))
+    is_final = n_surplus > 0
+    return SettledGraph(graph, group_of, n_groups, is_final, tuple(notes), warning)
 
 
 def _too_small(sizes: NDArray[np.int64], n_clusters: int) -> NDArray[np.int64]:

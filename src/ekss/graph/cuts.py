@@ -7,11 +7,12 @@ and :mod:`ekss.graph.selection` chooses.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import ceil
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -147,7 +148,10 @@ def candidate_cuts(
     cutters : sequence of callables, default=CUTTERS
         ``cutter(graph, vectors, n_clusters, rng)`` yields pairs (origin, labels);
         ``vectors`` are up to 2 K + 1 leading eigenvectors of the normalised graph.
-        Write your own to try another way; cuts with empty clusters are dropped.
+        Write your own to try another way; cuts with empty clusters are dropped. The
+        generator of a cutter depends on `random_state` and on the cutter's name
+        alone, so that its cuts stay the same whichever others there are. Cutters of
+        one name draw the same numbers.
     bridge : callable or None, default=None
         As in :func:`ekss.graph.spectral_labels`; connects stray components.
     random_state : int or None, default=None
@@ -161,22 +165,23 @@ def candidate_cuts(
     --------
     >>> import numpy as np
     >>> weak_link = np.kron(np.eye(2), np.ones((4, 4))) + 0.01
-    >>> [cut.labels for cut in candidate_cuts(weak_link, 2, random_state=0).cuts]
-    [array([0, 0, 0, 0, 1, 1, 1, 1])]
+    >>> candidate_cuts(weak_link, 2, random_state=0).cuts[0].labels
+    array([0, 0, 0, 0, 1, 1, 1, 1])
     """
     graph = as_graph(affinity)
     n_points = graph.shape[0]
-    with warnings.catch_warnings():
-        # What no bridge reaches is told by the caller's own cut, once.
-        warnings.simplefilter("ignore", UserWarning)
-        settled = settle_components(graph, min(2 * n_clusters, n_points), bridge)
+    # Points that no bridge reaches are no reason for a warning: other graphs of the
+    # same points may reach them, and the score sees what is lost.
+    settled = settle_components(graph, min(2 * n_clusters, n_points), bridge)
     in_cut = settled.group_of >= 0
     part = settled.graph if in_cut.all() else settled.graph[in_cut][:, in_cut]
-    solver_rng, rng = np.random.default_rng(random_state).spawn(2)
+    solver_rng, cut_rng = np.random.default_rng(random_state).spawn(2)
+    seed = int(cut_rng.integers(2**63))
     n_vectors = min(2 * n_clusters + 1, part.shape[0])
     embedding = spectral_embedding(part, n_vectors, random_state=solver_rng)
     cuts: dict[bytes, Cut] = {}
     for cutter in cutters:
+        rng = _own_generator(cutter, seed)
         for origin, found in cutter(part, embedding.vectors, n_clusters, rng):
             labels = np.zeros(n_points, np.int64)
             labels[in_cut] = found
@@ -185,6 +190,14 @@ def candidate_cuts(
             if labels.max() + 1 == n_clusters:
                 cuts.setdefault(labels.tobytes(), Cut(labels, origin))
     return CutPool(tuple(cuts.values()), embedding, in_cut)
+
+
+def _own_generator(cutter: Any, seed: int) -> np.random.Generator:
+    """Return the generator of a cutter: of its own name, or of that of its class."""
+    while isinstance(cutter, partial):
+        cutter = cutter.func
+    name = getattr(cutter, "__name__", type(cutter).__name__)
+    return np.random.default_rng([seed, crc32(name.encode())])
 
 
 Gain = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
 from scipy.sparse import csr_array, eye_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh, splu
 from sklearn.exceptions import ConvergenceWarning
+
+from ekss.core.eigen import top_eigenpairs
 
 DENSE_SIZE = 600
 LAST_DENSE_SIZE = 6000
@@ -202,11 +203,7 @@ def _dense_vectors(
 ) -> NDArray[np.float64]:
     # The known eigenvalue 1 moves to -2, below all others (they are at least -1).
     dense = adjacency.toarray() - 3.0 * np.outer(trivial, trivial)
-    n_points = len(dense)
-    vectors: NDArray[np.float64] = eigh(
-        dense, subset_by_index=[n_points - n_pairs, n_points - 1], overwrite_a=True
-    )[1]
-    return vectors
+    return top_eigenpairs(dense, n_pairs)[1]
 
 
 def _block_vectors(

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
 from scipy.sparse import csr_array
 
 from ekss.core.bases import group_rows
+from ekss.core.eigen import top_eigenpairs
 from ekss.core.ksubspaces import squared_norms
 from ekss.graph.companions import (
     cluster_silhouettes,
@@ -37,8 +37,6 @@ _FROM = 1.2
 _SMALLEST_DISSENT = 0.03
 # The terms of a score, and their exponents in the product.
 EXPONENTS = {"residual": 1.0, "overlap": 2.0, "dissent": 2.0}
-# Gram matrices beyond this size have only the wanted eigenvectors computed.
-_LARGE_GRAM = 256
 # A cluster of hardly more points than directions fits anything: its residual is raised
 # at most by this factor.
 _SMALLEST_FREEDOM = 0.05
@@ -248,31 +246,13 @@ def _leading_directions(
     by_rows = n_points < n_features
     gram = wide @ wide.T if by_rows else wide.T @ wide
     top = min(dim, len(gram))
-    values, vectors = _top_eigenpairs(gram, top)
+    values, vectors = top_eigenpairs(gram, top)
     known = values > values[0] * 1e-12 if values[0] > 0 else np.zeros(top, bool)
     if by_rows:
         vectors = wide.T @ (vectors / np.sqrt(np.where(known, values, 1.0)))
     basis = np.zeros((n_features, dim), points.dtype)
     basis[:, :top] = np.where(known, vectors, 0.0)
     return centre, basis
-
-
-def _top_eigenpairs(
-    gram: NDArray[np.float64], count: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the largest eigenvalues and their vectors, largest first.
-
-    SciPy can leave the other vectors out, which pays for large matrices; NumPy lets
-    other threads run meanwhile, which pays for the many small ones.
-    """
-    if len(gram) > _LARGE_GRAM:
-        rest = len(gram) - count
-        values, vectors = eigh(
-            gram, subset_by_index=(rest, len(gram) - 1), check_finite=False
-        )
-    else:
-        values, vectors = np.linalg.eigh(gram)
-    return values[::-1][:count], vectors[:, ::-1][:, :count]
 
 
 def _residuals(

@@ -213,6 +213,8 @@ def spectral_labels(
 
     sizes = np.bincount(components_of(graph))
     settled = settle_components(graph, n_clusters, bridge)
+    if settled.warning:
+        warnings.warn(settled.warning, UserWarning, stacklevel=2)
     in_cut = settled.group_of >= 0
     n_wanted = min(n_eigenvectors + 1, int(in_cut.sum()))
     pairs = _embed(_restrict(settled.graph, in_cut), n_wanted, solver_rng)
