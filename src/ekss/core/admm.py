@@ -359,7 +359,9 @@ def _polished(
         ],
         dtype=bool,
     )
-    ended[ended] = violations(X, state.own[tried][ended], codes[ended], objective) <= tol
+    ended[ended] = (
+        violations(X, state.own[tried][ended], codes[ended], objective) <= tol
+    )
     return codes, ended
 
 
@@ -400,9 +402,7 @@ def _linear_step(system: AdmmSystem, state: _State) -> NDArray[np.floating]:
     return linear
 
 
-def _fit_step(
-    system: AdmmSystem, state: _State, linear: NDArray[np.floating]
-) -> None:
+def _fit_step(system: AdmmSystem, state: _State, linear: NDArray[np.floating]) -> None:
     """Split x - cX into noise and outliers.
 
     Noise and outliers together cost a Huber function of x - cX, whose proximal step

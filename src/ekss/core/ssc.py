@@ -75,8 +75,8 @@ def sparse_codes(
     Notes
     -----
     An iteration of all points takes :math:`O(N^2 \min(N, 2D))` time (twice that with
-    outliers). Memory is the factor of N min(N, 2 D) numbers, six arrays of
-    ``block`` x N and the sparse result.
+    outliers). Memory is the factor of N min(N, 2 D) numbers, eleven arrays of
+    ``block`` x N and the sparse result. Without outliers D is at most N.
 
     References
     ----------
@@ -239,7 +239,7 @@ def block_size(n_samples: int) -> int:
 def working_bytes(
     shape: tuple[int, int], itemsize: int, block: int, n_workers: int, outliers: bool
 ) -> int:
-    """Bytes of the factor, its making and the blocks, without the sparse result.
+    """Bytes of the factor, its making, the blocks and the sparse result at its most.
 
     Parameters
     ----------
@@ -255,11 +255,18 @@ def working_bytes(
         Whether the objective has the outlier term.
     """
     n, n_features = shape
-    inner = n if n <= 2 * n_features else n_features
-    factor = inner * n + (n_features * inner if outliers else 0)
-    making = 3 * inner * inner + factor
-    rows = 7 * n + (8 * n_features if outliers else 0)
-    return 8 * making + itemsize * (factor + n_workers * block * rows)
+    dims = n_features if outliers else min(n, n_features)
+    inner = n if n <= 2 * dims else dims
+    factor = inner * n + (dims * inner if outliers else 0)
+    points = n * dims
+    making = n * n_features + points + 3 * inner * inner + factor
+    rows = 11 * n + (8 * dims if outliers else 0)
+    # In general position a point has no more nonzeros; an entry has its column. Blocks,
+    # their union, and the graph of magnitudes with its transpose and their sum.
+    entries = n * min(n, dims + 1)
+    result = entries * (2 * (itemsize + 4) + 4 * (8 + 4))
+    blocks = itemsize * n_workers * block * rows
+    return max(8 * making, blocks) + itemsize * (factor + points) + result
 
 
 def _inner_product_scale(X: NDArray[np.floating]) -> float:
