@@ -68,7 +68,7 @@ def test_the_limit_is_for_the_process_with_the_library(kind, limit, points):
 @EVERY
 def test_without_a_limit_the_machine_decides(kind, points, monkeypatch):
     monkeypatch.setattr(_limits, "available_bytes", lambda: 10e3)
-    with pytest.raises(MemoryError, match="the memory of this machine, 0.4 GB; "):
+    with pytest.raises(MemoryError, match=r"the memory of this machine, 0\.4 GB; "):
         kind(2).fit(points)
     # What the process has already, the library and the points, is not asked for again.
     monkeypatch.setattr(_limits, "available_bytes", lambda: LIBRARY_BYTES / 2)

@@ -359,14 +359,13 @@ def _polished(
         ],
         dtype=bool,
     )
-    ended[ended] = (
-        violations(X, state.own[tried][ended], codes[ended], objective) <= tol
-    )
+    own = state.own[tried][ended]
+    ended[ended] = violations(X, own, codes[ended], objective) <= tol
     return codes, ended
 
 
 def _largest(codes: NDArray[np.float64], most: int) -> NDArray[np.float64]:
-    """Leave at most so many coefficients of each point, the largest, and zero others."""
+    """Zero all but the largest coefficients of each point."""
     if most < codes.shape[1]:
         small = np.argpartition(-np.abs(codes), most, axis=1)[:, most:]
         np.put_along_axis(codes, small, 0.0, axis=1)

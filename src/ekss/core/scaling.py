@@ -37,32 +37,6 @@ def unit_rows(points: NDArray[np.floating]) -> NDArray[np.floating]:
     return points / np.where(norms > 0, norms, 1)
 
 
-def near_one(points: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Divide all points by one power of two, so that the largest entry is near 1.
-
-    Squares and products then neither over- nor underflow, and nothing is rounded.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n_samples, n_features)
-
-    Returns
-    -------
-    scaled : ndarray of shape (n_samples, n_features)
-        Of the dtype of ``points``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ekss.core.scaling import near_one
-    >>> near_one(np.array([[6.0, 0.0], [-1.0, 2.0]]))
-    array([[ 0.75 ,  0.   ],
-           [-0.125,  0.25 ]])
-    """
-    _, exponent = np.frexp(np.abs(points).max())
-    return np.ldexp(points, -exponent)
-
-
 def without(
     points: NDArray[np.floating],
     removed: NDArray[np.floating] | None,

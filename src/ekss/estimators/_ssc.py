@@ -14,7 +14,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ekss.core.admm import prepare_system
 from ekss.core.representation import affinity_of
-from ekss.core.scaling import near_one
 from ekss.core.ssc import (
     Codes,
     block_codes,
@@ -215,7 +214,6 @@ class SSC(AffinityClusterer):
 
     def _codes(self, points: NDArray[np.floating]) -> Codes:
         block = self._fitting_block(points)
-        points = near_one(points)  # coefficients have no unit
         objective = make_objective(
             points, self.alpha, self.alpha_outliers, affine=bool(self.affine)
         )
