@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, cholesky, qr, solve_triangular
 
+from ekss.core._faces import minimise_on_faces
+
 # Over-relaxation; about a third fewer iterations than without (1.0).
 _RELAXATION = 1.8
 # Of 1, 3, 10 and 30 times the square root of alpha, the factor with the fewest
@@ -345,8 +347,6 @@ def _polished(
     system: AdmmSystem, state: _State, tried: NDArray[np.bool_], tol: float
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """End the tried points by an active set; return their codes, and which ended."""
-    from ekss.core._active_set import minimise_on_faces
-
     X = system.points.astype(np.float64, copy=False)
     objective = system.objective
     # A minimiser in general position has no more nonzeros.
