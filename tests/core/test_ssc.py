@@ -207,17 +207,104 @@ def test_blocks_give_the_codes_of_all_points_at_once(outliers):
     )
 
 
-@pytest.mark.parametrize("outliers", [None, 5.0])
-@pytest.mark.parametrize("affine", [False, True])
-def test_converged_codes_do_not_depend_on_the_penalty(outliers, affine):
-    X = _points(WIDE)
-    objective = make_objective(X, 20.0, outliers, affine=affine)
-    small, large = (
-        sparse_codes(X, objective, penalty=penalty, **TIGHT) for penalty in (5.0, 20.0)
+def _planted():
+    data = make_union_of_subspaces(
+        n_subspaces=3,
+        dims=2,
+        n_features=10,
+        n_per_subspace=14,
+        noise=0.05,
+        random_state=0,
     )
-    assert small.n_iter.sum() != large.n_iter.sum()
+    return data.data
+
+
+def _optimality_gap(X, i, c, objective):
+    """Largest violation of the optimality conditions, with the best multiplier."""
+    others = np.arange(len(X)) != i
+    slope, c = _fit_gradient(X, i, c, objective)[others], c[others]
+    low = np.where(c == 0, -1, np.sign(c)) - slope
+    high = np.where(c == 0, 1, np.sign(c)) - slope
+    if not objective.affine:
+        return max(low.max(), -high.min(), 0)
+    return max((low.max() - high.min()) / 2, abs(c.sum() - 1), 0)
+
+
+VARIANTS = pytest.mark.parametrize(
+    ("alpha", "outliers", "affine"),
+    [
+        (20.0, None, False),
+        (800.0, None, False),
+        (20.0, None, True),
+        (800.0, None, True),
+        (20.0, 5.0, False),
+        (20.0, 5.0, True),
+    ],
+)
+
+
+@VARIANTS
+@pytest.mark.parametrize("polish", [False, True])
+@pytest.mark.parametrize("penalty", [None, 1.0, 30.0, 800.0])
+def test_converged_points_are_optimal_for_every_penalty(
+    alpha, outliers, affine, polish, penalty
+):
+    X = _planted()
+    objective = make_objective(X, alpha, outliers, affine=affine)
+    codes = sparse_codes(
+        X, objective, penalty=penalty, polish=polish, max_iter=2000, tol=1e-3
+    )
+    C = codes.coefficients.toarray()
+    gaps = np.array([_optimality_gap(X, i, c, objective) for i, c in enumerate(C)])
+    assert gaps[codes.converged].max(initial=0) <= 2e-3
+    if polish and (penalty is None or outliers is None):
+        assert codes.converged.all()
+
+
+@VARIANTS
+def test_codes_do_not_depend_on_the_penalty(alpha, outliers, affine):
+    X = _planted()
+    objective = make_objective(X, alpha, outliers, affine=affine)
+    found = [
+        sparse_codes(X, objective, penalty=penalty, max_iter=30_000, tol=1e-6)
+        for penalty in (None, 5.0, 80.0)
+    ]
+    assert all(codes.converged.all() for codes in found)
+    first, *others = (codes.coefficients.toarray() for codes in found)
+    for other in others:
+        np.testing.assert_allclose(first, other, atol=1e-4)
+        if outliers is None:
+            np.testing.assert_array_equal(first != 0, other != 0)
+        for i in range(len(X)):
+            cost = _cost(X, i, first[i], objective)
+            assert _cost(X, i, other[i], objective) == pytest.approx(cost, rel=1e-5)
+
+
+def test_polished_codes_are_those_of_many_iterations():
+    X = _planted()
+    objective = make_objective(X, 20.0)
+    polished, iterated = (
+        sparse_codes(X, objective, polish=polish, max_iter=50_000, tol=tol)
+        for polish, tol in ((True, 1e-3), (False, 1e-9))
+    )
+    assert polished.n_iter.max() < iterated.n_iter.max()
     np.testing.assert_allclose(
-        small.coefficients.toarray(), large.coefficients.toarray(), atol=1e-5
+        polished.coefficients.toarray(), iterated.coefficients.toarray(), atol=1e-7
+    )
+
+
+def test_more_nonzeros_than_an_active_set_holds_are_left_to_the_iteration(
+    monkeypatch,
+):
+    X = _planted()
+    objective = make_objective(X, 20.0)
+    usual = sparse_codes(X, objective, tol=1e-6, max_iter=20_000)
+    monkeypatch.setattr(admm, "_LARGEST_SUPPORT", 2)
+    small = sparse_codes(X, objective, tol=1e-6, max_iter=20_000)
+    assert np.diff(usual.coefficients.indptr).max() > 2
+    assert small.converged.all()
+    np.testing.assert_allclose(
+        usual.coefficients.toarray(), small.coefficients.toarray(), atol=1e-4
     )
 
 
@@ -274,7 +361,8 @@ def test_iterations_and_convergence_are_counted_for_each_point():
     objective = make_objective(X, 20.0)
     codes = sparse_codes(X, objective, max_iter=5000)
     assert codes.converged.all()
-    median = int(np.median(codes.n_iter))
+    # Points are tested every ten iterations, and at the last.
+    median = int(np.median(codes.n_iter)) // 10 * 10
     cut = sparse_codes(X, objective, max_iter=median)
     np.testing.assert_array_equal(cut.converged, codes.n_iter <= median)
     np.testing.assert_array_equal(cut.n_iter, np.minimum(codes.n_iter, median))
@@ -359,12 +447,9 @@ def test_shrinking_equals_numpy_reference():
     value = 1.6 * linear - 0.6 * codes + dual
     after = np.sign(value) * np.maximum(np.abs(value) - 0.4, 0)
     after[np.arange(4), own] = 0
-    gaps = np.maximum(np.abs(linear - after), np.abs(after - codes)).max(axis=1)
-    residuals = np.empty(4)
-    shrink(linear, codes, dual, own, 0.4, 1.6, residuals)
+    shrink(linear, codes, dual, own, 0.4, 1.6)
     np.testing.assert_allclose(codes, after)
     np.testing.assert_allclose(dual, value - after)
-    np.testing.assert_allclose(residuals, gaps)
 
 
 def test_blocks_shrink_with_the_number_of_points_within_limits():
@@ -376,6 +461,6 @@ def test_blocks_shrink_with_the_number_of_points_within_limits():
 def test_working_memory_holds_no_square_matrix_for_many_points():
     n, n_features = 10**6, 100
     need = working_bytes((n, n_features), 4, block_size(n), 1, False)
-    assert need < 0.001 * 8 * n**2
+    assert need < 0.002 * 8 * n**2
     assert working_bytes((n, n_features), 4, block_size(n), 2, False) > need
     assert working_bytes((n, n_features), 4, block_size(n), 1, True) > need

@@ -5,6 +5,7 @@ from ekss.benchmarks._cells import Cell, Plan
 from ekss.benchmarks._data import loaders
 from ekss.benchmarks._figure_profiles import FIGURE_PROFILES, FigureProfile
 from ekss.benchmarks._figures import FIGURES, Figure
+from ekss.benchmarks._hopkins import plan_hopkins, write_hopkins
 from ekss.benchmarks._output import write_table1, write_table2, write_table3
 from ekss.benchmarks._paper import DATASETS, METHODS
 from ekss.benchmarks._profiles import PROFILES, Profile
@@ -31,11 +32,13 @@ __all__ = [
     "loaders",
     "open_cells",
     "plan_ablation",
+    "plan_hopkins",
     "plan_scale",
     "plan_table1",
     "read_rows",
     "run_plan",
     "write_ablation",
+    "write_hopkins",
     "write_scale",
     "write_table1",
     "write_table2",

@@ -156,6 +156,8 @@ def _work(request: Request, found: Read, estimator: Any, voice: Voice) -> Outcom
             estimator.fit(features.rows)
         except (ValueError, TypeError) as error:
             raise ValueError(in_options(str(error))) from error
+        except MemoryError as error:
+            raise MemoryError(in_options(str(error))) from error
     seconds = time.perf_counter() - start
     dim = None
     if not has_subspaces(request.method):

@@ -15,12 +15,10 @@ def shrink(
     own: NDArray[np.int64],
     threshold: float,
     relaxation: float,
-    residuals: NDArray[np.floating],
 ) -> None:
-    """Soft-threshold, update the multipliers and find the residuals in one pass."""
+    """Soft-threshold and update the multipliers in one pass."""
     n_points, n = linear.shape
     for i in range(n_points):
-        largest = 0.0
         for j in range(n):
             before = codes[i, j]
             value = (
@@ -33,6 +31,3 @@ def shrink(
                 after = max(value - threshold, 0.0) + min(value + threshold, 0.0)
             codes[i, j] = after
             multipliers[i, j] = value - after
-            gap = max(abs(linear[i, j] - after), abs(after - before))
-            largest = max(largest, gap)
-        residuals[i] = largest

@@ -9,13 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ekss.core.admm import (
-    DEFAULT_PENALTY,
-    AdmmSystem,
-    Objective,
-    prepare_system,
-    run_block,
-)
+from ekss.core.admm import AdmmSystem, Objective, prepare_system, run_block
 
 _BLOCK_ENTRIES = 2**21
 _SMALLEST_BLOCK, _LARGEST_BLOCK = 64, 256
@@ -33,7 +27,7 @@ class Codes:
     n_iter : ndarray of shape (n_points,)
         Iterations of each point.
     converged : ndarray of shape (n_points,), bool
-        Whether the residuals of the point fell below the tolerance.
+        Whether the coefficients violate the optimality conditions by at most ``tol``.
     """
 
     coefficients: sparse.csr_array
@@ -46,8 +40,9 @@ def sparse_codes(
     objective: Objective,
     *,
     max_iter: int = 1000,
-    tol: float = 2e-4,
-    penalty: float = DEFAULT_PENALTY,
+    tol: float = 1e-3,
+    penalty: float | None = None,
+    polish: bool = True,
     block: int | None = None,
 ) -> Codes:
     r"""Express every point by a few others with ADMM.
@@ -62,10 +57,14 @@ def sparse_codes(
     objective : Objective
         Weights; :func:`make_objective` derives them from the data.
     max_iter : int, default=1000
-    tol : float, default=2e-4
-        A point is done when its primal and dual residuals are all at most ``tol``.
-    penalty : float, default=10.0
-        Penalty of the splitting; it sets the speed, not the converged codes.
+    tol : float, default=1e-3
+        A point is done when its coefficients violate the optimality conditions by at
+        most ``tol``; see :func:`ekss.core.admm.violations`.
+    penalty : float or None, default=None
+        Penalty of the splitting; it sets the speed, not the converged codes. None
+        chooses it, see :func:`ekss.core.admm.prepare_system`.
+    polish : bool, default=True
+        Whether an active set ends the iteration, exactly, where it can.
     block : int or None, default=None
         Points iterated at once; it changes memory and speed, not the result.
 
@@ -76,8 +75,8 @@ def sparse_codes(
     Notes
     -----
     An iteration of all points takes :math:`O(N^2 \min(N, 2D))` time (twice that with
-    outliers). Memory is the factor of N min(N, 2 D) numbers, six arrays of
-    ``block`` x N and the sparse result.
+    outliers). Memory is the factor of N min(N, 2 D) numbers, eleven arrays of
+    ``block`` x N and the sparse result. Without outliers D is at most N.
 
     References
     ----------
@@ -100,7 +99,11 @@ def sparse_codes(
     system = prepare_system(X, objective, penalty)
     return join_codes(
         block_codes(
-            system, np.arange(first, min(n, first + block)), max_iter=max_iter, tol=tol
+            system,
+            np.arange(first, min(n, first + block)),
+            max_iter=max_iter,
+            tol=tol,
+            polish=polish,
         )
         for first in range(0, n, block)
     )
@@ -155,6 +158,7 @@ def block_codes(
     *,
     max_iter: int,
     tol: float,
+    polish: bool = True,
     keep: float = 1.0,
 ) -> Codes:
     """Express the points ``own``, and keep the largest coefficients.
@@ -166,6 +170,7 @@ def block_codes(
         Which points.
     max_iter : int
     tol : float
+    polish : bool, default=True
     keep : float, default=1.0
         Share of the coefficients kept, see :func:`keep_largest`.
 
@@ -174,7 +179,7 @@ def block_codes(
     codes : Codes
         With rows in the order of ``own``.
     """
-    run = run_block(system, own, max_iter=max_iter, tol=tol)
+    run = run_block(system, own, max_iter=max_iter, tol=tol, polish=polish)
     kept = keep_largest(sparse.csr_array(run.coefficients), keep)
     return Codes(kept, run.n_iter, run.converged)
 
@@ -234,7 +239,7 @@ def block_size(n_samples: int) -> int:
 def working_bytes(
     shape: tuple[int, int], itemsize: int, block: int, n_workers: int, outliers: bool
 ) -> int:
-    """Bytes of the factor, its making and the blocks, without the sparse result.
+    """Bytes of the factor, its making, the blocks and the sparse result at its most.
 
     Parameters
     ----------
@@ -250,11 +255,18 @@ def working_bytes(
         Whether the objective has the outlier term.
     """
     n, n_features = shape
-    inner = n if n <= 2 * n_features else n_features
-    factor = inner * n + (n_features * inner if outliers else 0)
-    making = 3 * inner * inner + factor
-    rows = 7 * n + (8 * n_features if outliers else 0)
-    return 8 * making + itemsize * (factor + n_workers * block * rows)
+    dims = n_features if outliers else min(n, n_features)
+    inner = n if n <= 2 * dims else dims
+    factor = inner * n + (dims * inner if outliers else 0)
+    points = n * dims
+    making = n * n_features + points + 3 * inner * inner + factor
+    rows = 11 * n + (8 * dims if outliers else 0)
+    # In general position a point has no more nonzeros; an entry has its column. Blocks,
+    # their union, and the graph of magnitudes with its transpose and their sum.
+    entries = n * min(n, dims + 1)
+    result = entries * (2 * (itemsize + 4) + 4 * (8 + 4))
+    blocks = itemsize * n_workers * block * rows
+    return max(8 * making, blocks) + itemsize * (factor + points) + result
 
 
 def _inner_product_scale(X: NDArray[np.floating]) -> float:

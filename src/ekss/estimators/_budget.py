@@ -6,15 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ekss.core.spectrum import SMALL_SIDE
+from ekss.estimators._limits import LIBRARY_BYTES, SLACK, in_bytes
 from ekss.estimators._removal import TRIAL_MEMBERS, tried_rows
 from ekss.graph.approximate import FRIENDS, N_TREES, WINDOW
 from ekss.rows import block_rows
 
-# The interpreter with NumPy, SciPy, scikit-learn and compiled kernels. Compiling them,
-# once after installation, takes more for a moment.
-LIBRARY_BYTES = 400_000_000
-# Freed memory that the system does not have back yet, and what the sums leave out.
-_SLACK = 1.15
 # Entries of a block of products, as in core/ksubspaces.py.
 _BLOCK_ENTRIES = 2**20
 
@@ -195,7 +191,7 @@ def estimate(work: Workload, pace: float = 1.0) -> Estimate:
     return Estimate(
         LIBRARY_BYTES + data * work.in_memory,
         {
-            name: Stage(seconds[name] * pace, _SLACK * held[name])
+            name: Stage(seconds[name] * pace, SLACK * held[name])
             for name in seconds
             if seconds[name] > 0
         },
@@ -224,7 +220,7 @@ def _trial_bytes(work: Workload) -> float:
     spectrum = 8 * 4 * n_features * (n if by_rows else n_features)
     trial = estimate(_trial(work)).stages.values()
     return n * n_features * work.width + max(
-        spectrum, *(stage.bytes / _SLACK for stage in trial)
+        spectrum, *(stage.bytes / SLACK for stage in trial)
     )
 
 
@@ -361,13 +357,6 @@ def _row_bytes(work: Workload) -> float:
     labels = 24 * work.n_samples
     graph = 24 * work.voted * work.top_q
     return _after_members(work) + graph + labels + 2 * work.n_workers * block
-
-
-def in_bytes(count: float) -> str:
-    """Write bytes for people: 40 MB, 0.7 GB, 350 GB."""
-    if count < 1e8:
-        return f"{count / 1e6:.0f} MB"
-    return f"{count / 1e9:.1f} GB" if count < 9.95e10 else f"{count / 1e9:.0f} GB"
 
 
 def in_time(seconds: float) -> str:

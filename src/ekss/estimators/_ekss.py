@@ -117,8 +117,8 @@ class EKSS(VotingClusterer):
         ``base_labels_<n_base>.npy`` there; None keeps them in memory.
     memory_limit : int, str or None, default=None
         Most memory that the process may take, in bytes or as "4GB"; a fit that is
-        estimated to need more is refused before it starts. None is what the machine
-        has free. Where parameters are "auto", the estimate takes the worst case.
+        expected to need more is refused with MemoryError before it starts. None is
+        what the machine has free. Where parameters are "auto", the worst case counts.
     n_jobs : int, default=None
         Parallel workers, as in joblib. Labels do not depend on it.
     random_state : int, RandomState instance or None, default=None

@@ -1,28 +1,21 @@
-"""How much memory there is, how much is wanted, and what to do if that is too much."""
+"""How much memory a fit of EKSS wants, and what to do if that is too much."""
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from numbers import Integral
-from pathlib import Path
 from typing import Any
 
 from joblib import effective_n_jobs
 
 from ekss.estimators._auto import MOST_DIMS, default_top_q
-from ekss.estimators._budget import (
-    Estimate,
-    Workload,
-    estimate,
-    in_bytes,
-)
+from ekss.estimators._budget import Estimate, Workload, estimate
 from ekss.estimators._checks import check_workers
 from ekss.estimators._coordinates import most_coordinates
 from ekss.estimators._counting import FIRST_GUESS
 from ekss.estimators._cutting import neighbour_counts
+from ekss.estimators._limits import Limit, in_bytes, limit_of
 from ekss.estimators._members import PIECES
 from ekss.estimators._pace import measured_pace
 from ekss.estimators._removal import has_common_direction, most_removed
@@ -31,8 +24,6 @@ from ekss.estimators._voting import STEPS
 from ekss.rows import MemoryRows, Rows
 
 _FEWEST_MEMBERS = 10
-_MOST_BYTES = 1e30
-_UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
 
 def check_memory(model: Any, rows: Rows) -> str:
@@ -50,14 +41,15 @@ def check_memory(model: Any, rows: Rows) -> str:
         Memory and time, for people; empty unless ``verbose``.
     """
     check_workers(model.n_jobs, model.verbose)
-    limit = _limit_of(model.memory_limit)
     work = workload_of(model, rows)
     show = model.verbose > 0
     wanted = estimate(work, measured_pace() if show else 1.0)
-    if limit is not None:
-        allowed = limit.bytes + (0 if limit.whole else wanted.resident)
-        if wanted.bytes > allowed:
-            raise ValueError(_refusal(work, wanted, allowed, limit))
+    limit = limit_of(model.memory_limit, wanted.resident)
+    limit.check(
+        f"clustering {work.n_samples} points with graph='{work.graph}'",
+        wanted.bytes,
+        lambda: _remedy(work, limit),
+    )
     return _told(wanted, model) if show else ""
 
 
@@ -125,111 +117,19 @@ def _n_trials(model: Any, rows: Rows) -> int:
     return most + 1
 
 
-def bytes_of(text: Any) -> float:
-    """Read a size: a number of bytes, or words such as "4GB", "500 MiB", "2g".
-
-    Examples
-    --------
-    >>> from ekss.estimators._memory import bytes_of
-    >>> bytes_of("1.5 GB"), bytes_of("2KiB"), bytes_of(10**6)
-    (1500000000.0, 2048.0, 1000000.0)
-    """
-    count = _read_words(text) if isinstance(text, str) else text
-    is_number = isinstance(count, (int, float)) and not isinstance(count, bool)
-    if count is None or not is_number or not 0 < count < _MOST_BYTES:
-        raise ValueError(
-            f"memory_limit={text!r} is no amount of memory; pass bytes, or words such "
-            "as '4GB' or '500 MiB', or None"
-        )
-    return float(count)
-
-
-def _read_words(text: str) -> float | None:
-    words = re.fullmatch(
-        r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([kmgt]?)(i?)b?\s*", text.lower()
-    )
-    if words is None:
-        return None
-    return float(words[1]) * (1024 if words[3] else 1000) ** _UNITS[words[2]]
-
-
-def available_bytes() -> float | None:
-    """Return the memory that is free for this process; None where nothing tells.
-
-    On Linux what the kernel can give without swapping, and no more than the control
-    group of the process may still take; elsewhere free pages, where they are counted.
-    """
-    found = [_system_bytes(), *_group_bytes()]
-    known = [count for count in found if count is not None]
-    return min(known, default=None)
-
-
-@dataclass(frozen=True)
-class _Limit:
-    """Bytes: of the whole process, or of what it may take beside what it has."""
-
-    bytes: float
-    whole: bool
-
-
-def _limit_of(memory_limit: Any) -> _Limit | None:
-    if memory_limit is not None:
-        return _Limit(bytes_of(memory_limit), whole=True)
-    free = available_bytes()
-    return None if free is None else _Limit(free, whole=False)
-
-
-def _system_bytes() -> float | None:
-    for line in _read("/proc/meminfo").splitlines():
-        if line.startswith("MemAvailable:"):
-            return 1024 * float(line.split()[1])
-    try:
-        return float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (AttributeError, ValueError, OSError):
-        return None
-
-
-def _group_bytes(
-    root: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")
-) -> Iterator[float]:
-    """Yield what the control groups of version 2 and 1 leave, where they limit."""
-    found = re.search(r"^0::/(.*)$", _read(own), re.MULTILINE)
-    folders = {root, root / found[1].strip()} if found else {root}
-    places = [(folder / "memory.max", folder / "memory.current") for folder in folders]
-    first = root / "memory"
-    places.append((first / "memory.limit_in_bytes", first / "memory.usage_in_bytes"))
-    for most, used in places:
-        limit, now = _read(most).strip(), _read(used).strip()
-        if limit.isdigit() and now.isdigit():
-            yield max(float(limit) - float(now), 0.0)
-
-
-def _read(path: str | Path) -> str:
-    try:
-        return Path(path).read_text()
-    except OSError:
-        return ""
-
-
 def _told(wanted: Estimate, model: Any) -> str:
     if _is_auto(model.n_base):
         return f"{wanted} (for {STEPS[0]} members, {STEPS[-1]} if these disagree)"
     return str(wanted)
 
 
-def _refusal(work: Workload, wanted: Estimate, allowed: float, limit: _Limit) -> str:
-    """Say how much is too much, and which setting would fit."""
-    name = "memory_limit=" if limit.whole else "the memory of this machine, "
-    start = (
-        f"clustering {work.n_samples} points with graph='{work.graph}' needs about "
-        f"{in_bytes(wanted.bytes)}, more than {name}{in_bytes(allowed)}"
-    )
+def _remedy(work: Workload, limit: Limit) -> str:
+    """Say which setting would fit."""
     for words, change in _smaller(work):
-        least = estimate(change)
-        beside = 0.0 if limit.whole else wanted.resident - least.resident
-        if least.bytes + beside <= allowed:
-            return f"{start}; {words} would need {in_bytes(least.bytes)}"
-    return f"{start}; no other setting would fit, so give fewer points or features"
+        least = estimate(change).bytes
+        if least <= limit.bytes:
+            return f"{words} would need {in_bytes(least)}"
+    return "no other setting would fit, so give fewer points or features"
 
 
 def _smaller(work: Workload) -> Iterator[tuple[str, Workload]]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from functools import partial
+from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from ekss.core.admm import DEFAULT_PENALTY, prepare_system
+from ekss.core.admm import prepare_system
 from ekss.core.representation import affinity_of
 from ekss.core.ssc import (
     Codes,
@@ -23,9 +23,8 @@ from ekss.core.ssc import (
     working_bytes,
 )
 from ekss.estimators._affinity import AffinityClusterer
-from ekss.estimators._checks import check_bool, check_int, check_real
-
-_SHARE_OF_MEMORY = 0.5
+from ekss.estimators._checks import check_bool, check_int, check_real, is_auto
+from ekss.estimators._limits import LIBRARY_BYTES, SLACK, limit_of
 
 
 class SSC(AffinityClusterer):
@@ -64,16 +63,28 @@ class SSC(AffinityClusterer):
         as the authors do; False lets badly fitted points count less.
     max_iter : int, default=1000
         Largest number of iterations.
-    tol : float, default=2e-4
-        A point is done when all its residuals are at most ``tol``.
-    penalty : float, default=10.0
+    tol : float, default=1e-3
+        A point is done when its coefficients violate the optimality conditions of the
+        objective by at most ``tol``. The violation is a distance between slopes where
+        that of the term :math:`\|c\|_1` is 1, so it has no unit, and the scale of
+        the data and the penalty play no part in it.
+    penalty : float or "auto", default="auto"
         Penalty of the iteration. It sets the speed, not the coefficients of points
         that converge; stopped early, a large one leaves many small coefficients.
+        "auto" is :math:`3 \sqrt{\lambda_z m}` with the mean squared norm m of the
+        points, about :math:`3 \sqrt{\alpha}` for points of similar norm.
+    polish : bool, default=True
+        Whether an active set takes over from the iteration to end it, exactly, where
+        at most 256 coefficients of a point are not zero; there is none for the term
+        of outliers. False leaves the iterate, as the authors do, whose early stopping
+        spreads coefficients over more points.
     normalize : bool, default=True
         Scale points to unit length first.
-    memory_limit : int or None, default=None
-        Bytes for working arrays, which are made smaller to stay below; None is half
-        of the machine's memory. The sparse coefficients come on top.
+    memory_limit : int, str or None, default=None
+        Most memory that the process may take, in bytes or as "4GB"; blocks of points
+        are made smaller to stay below, and a fit that is expected to need more
+        nevertheless is refused with MemoryError before it starts. None is what the
+        machine has free.
     n_jobs : int, default=None
         Parallel workers, as in joblib. Labels do not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -97,7 +108,7 @@ class SSC(AffinityClusterer):
     n_iter_ : int
         Largest number of iterations of a point.
     converged_ : ndarray of shape (n_samples,), bool
-        Which points reached ``tol``.
+        Which points reached ``tol``: their coefficients are optimal up to it.
     n_clusters_ : int
         Number of clusters.
     n_features_in_ : int
@@ -112,7 +123,7 @@ class SSC(AffinityClusterer):
     -----
     An iteration takes O(N^2 min(N, 2 D)) time for N points in D dimensions, twice that
     with outliers; points that are done drop out. Memory is N min(N, D) numbers if
-    N > 2 D (else N^2) for one factor, and seven arrays of a block of at most 256
+    N > 2 D (else N^2) for one factor, and eleven arrays of a block of at most 256
     points by N for each worker; no other N x N matrix exists.
 
     References
@@ -141,10 +152,11 @@ class SSC(AffinityClusterer):
         keep: float = 1.0,
         equal_rows: bool = True,
         max_iter: int = 1000,
-        tol: float = 2e-4,
-        penalty: float = DEFAULT_PENALTY,
+        tol: float = 1e-3,
+        penalty: float | str = "auto",
+        polish: bool = True,
         normalize: bool = True,
-        memory_limit: int | None = None,
+        memory_limit: int | str | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -158,6 +170,7 @@ class SSC(AffinityClusterer):
         self.max_iter = max_iter
         self.tol = tol
         self.penalty = penalty
+        self.polish = polish
         self.normalize = normalize
         self.memory_limit = memory_limit
         self.n_jobs = n_jobs
@@ -165,8 +178,13 @@ class SSC(AffinityClusterer):
         self.verbose = verbose
 
     def _check_parameters(self, points: NDArray[np.floating]) -> None:
-        for name in ("alpha", "alpha_outliers", "penalty"):
-            value = getattr(self, name)
+        given: dict[str, Any] = {
+            "alpha": self.alpha,
+            "alpha_outliers": self.alpha_outliers,
+        }
+        if not is_auto("penalty", self.penalty, "a number above 0"):
+            given["penalty"] = self.penalty
+        for name, value in given.items():
             if value is None and name != "penalty":
                 continue
             if check_real(name, value, 0.0) == 0:
@@ -174,11 +192,10 @@ class SSC(AffinityClusterer):
         check_bool("affine", self.affine)
         check_int("max_iter", self.max_iter, 1)
         check_real("tol", self.tol, 0.0)
+        check_bool("polish", self.polish)
         check_bool("equal_rows", self.equal_rows)
         if not 0 < check_real("keep", self.keep, 0.0) <= 1:
             raise ValueError(f"keep={self.keep} is outside (0, 1]; choose from there")
-        if self.memory_limit is not None:
-            check_int("memory_limit", self.memory_limit, 1)
 
     def _build_affinity(self, points: NDArray[np.floating]) -> sparse.csr_array:
         codes = self._codes(points)
@@ -200,43 +217,38 @@ class SSC(AffinityClusterer):
         objective = make_objective(
             points, self.alpha, self.alpha_outliers, affine=bool(self.affine)
         )
-        system = prepare_system(points, objective, self.penalty)
+        penalty = None if isinstance(self.penalty, str) else float(self.penalty)
+        system = prepare_system(points, objective, penalty)
         solve = partial(
             block_codes,
             system,
             max_iter=self.max_iter,
             tol=self.tol,
+            polish=bool(self.polish),
             keep=self.keep,
         )
         return join_codes(self._map_blocks(solve, len(points), block, "coefficients"))
 
     def _fitting_block(self, points: NDArray[np.floating]) -> int:
-        """Return the usual block, or the largest half, quarter, ... below the limit."""
-        limit = self.memory_limit
-        if limit is None:
-            limit = int(_SHARE_OF_MEMORY * _physical_memory())
+        """Return the usual block, or the largest half, quarter, ... that fits."""
+        limit = limit_of(self.memory_limit, LIBRARY_BYTES + points.nbytes)
         block = block_size(len(points))
-        workers = effective_n_jobs(self.n_jobs)
-        outliers = self.alpha_outliers is not None
-        while True:
-            need = working_bytes(
-                points.shape, points.itemsize, block, workers, outliers
-            )
-            if need <= limit:
-                return block
-            if block == 1:
-                break
+        while self._needed_bytes(points, block) > limit.bytes and block > 1:
             block //= 2
-        raise MemoryError(
-            f"{len(points)} points of {points.shape[1]} features need "
-            f"{need / 1e9:.3g} GB, above memory_limit={limit / 1e9:.3g} GB; raise it, "
-            "or use SSCOMP, EnSC or EKSS, which need less"
+        limit.check(
+            f"sparse coding of {len(points)} points of {points.shape[1]} features",
+            self._needed_bytes(points, block),
+            lambda: "use SSCOMP, EnSC or EKSS, which need less, or give fewer points",
         )
+        return block
 
-
-def _physical_memory() -> int:
-    """Bytes of the machine's memory; without a way to ask, what 64 bits address."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return 2**63
+    def _needed_bytes(self, points: NDArray[np.floating], block: int) -> float:
+        """Return the bytes of the process: with data, scaled data and results."""
+        arrays = working_bytes(
+            points.shape,
+            points.itemsize,
+            block,
+            effective_n_jobs(self.n_jobs),
+            self.alpha_outliers is not None,
+        )
+        return LIBRARY_BYTES + points.nbytes + SLACK * (points.nbytes + arrays)
