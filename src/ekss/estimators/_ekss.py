@@ -14,6 +14,7 @@ from ekss.core.parallel import one_blas_thread
 from ekss.estimators._base import validated
 from ekss.estimators._cutting import Candidate
 from ekss.estimators._extension import extend, learn_extension
+from ekss.estimators._fitting import all_or_nothing
 from ekss.estimators._memory import check_memory
 from ekss.estimators._sampling import (
     draw_sample,
@@ -252,6 +253,7 @@ class EKSS(VotingClusterer):
         self.random_state = random_state
         self.verbose = verbose
 
+    @all_or_nothing
     def fit(self, X: Any, y: object = None) -> Self:
         """Cluster the points.
 
