@@ -31,9 +31,7 @@ MODELS = [
     EnSC(3, random_state=0),
     LabelFreeSearch(TSC(3), random_state=0),
 ]
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::sklearn.exceptions.ConvergenceWarning"
-)
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 nine = pytest.mark.parametrize("model", MODELS, ids=lambda m: type(m).__name__)
 
 # Where a fit is interrupted: as late as possible.

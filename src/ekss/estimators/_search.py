@@ -209,7 +209,7 @@ class LabelFreeSearch(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
         self.best_score_ = self.candidates_[0].score
         self.best_estimator_ = model
         for name in ("affinity_", "embedding_", "eigenvalues_"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
             if hasattr(model, name):
                 setattr(self, name, getattr(model, name))
         return self
