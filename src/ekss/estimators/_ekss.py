@@ -15,7 +15,7 @@ from ekss.estimators._base import validated
 from ekss.estimators._checks import check_folder
 from ekss.estimators._cutting import Candidate
 from ekss.estimators._extension import extend, learn_extension
-from ekss.estimators._fitting import all_or_nothing
+from ekss.estimators._fitting import all_or_nothing, warn_of_doubts
 from ekss.estimators._label_room import LabelRoom
 from ekss.estimators._memory import check_memory
 from ekss.estimators._sampling import (
@@ -315,7 +315,9 @@ class EKSS(VotingClusterer):
         self.embedding_ = cut.embedding
         self.eigenvalues_ = cut.eigenvalues
         self.candidates_: tuple[Candidate, ...] = cut.candidates
-        return self._store_model(flats, labels, prepared.scaling)
+        self._store_model(flats, labels, prepared.scaling)
+        warn_of_doubts(self, points)
+        return self
 
     def _rows(self, X: Any) -> Rows:
         """Return all rows, and settle how their graph is made."""
