@@ -17,6 +17,7 @@ from ekss.core.scaling import unit_rows
 from ekss.core.tsc import nearest_by_angle
 from ekss.estimators._base import LARGEST_SEED, power_of_two, validated
 from ekss.estimators._checks import check_bool, check_int, check_workers
+from ekss.estimators._fitting import all_or_nothing, warn_of_doubts
 from ekss.graph.neighbours import Neighbours, graph_of_rows
 from ekss.graph.spectral import spectral_labels
 
@@ -39,6 +40,7 @@ class AffinityClusterer(ClusterMixin, BaseEstimator):
     random_state: int | np.random.RandomState | None
     verbose: int
 
+    @all_or_nothing
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Cluster the points.
 
@@ -53,7 +55,7 @@ class AffinityClusterer(ClusterMixin, BaseEstimator):
         -------
         self : object
         """
-        points = validated(self, X, reset=True)
+        points = given = validated(self, X, reset=True)
         check_int("n_clusters", self.n_clusters, 1, len(points), limit="n_samples")
         check_workers(self.n_jobs, self.verbose)
         points = scaled_rows(points, unit=check_bool("normalize", self.normalize))
@@ -72,6 +74,7 @@ class AffinityClusterer(ClusterMixin, BaseEstimator):
         self.embedding_ = result.embedding
         self.eigenvalues_ = result.eigenvalues
         self.n_clusters_ = int(self.n_clusters)
+        warn_of_doubts(self, given)
         return self
 
     def _map_blocks(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from functools import partial
+from functools import partial, reduce
 from typing import Protocol, Self
 
 import numpy as np
@@ -15,6 +15,10 @@ from ekss.core.parallel import map_numbers, one_blas_thread
 from ekss.estimators._auto import estimate_dim
 from ekss.estimators._base import LARGEST_SEED, SubspaceClusterer, validated
 from ekss.estimators._checks import check_int, check_real, check_workers, is_auto
+from ekss.estimators._fitting import all_or_nothing, warn_of_doubts
+
+# Costs this close, as a share of the cost without subspaces, differ by rounding.
+_EQUAL = 1e-6
 
 
 class Run(Protocol):
@@ -52,6 +56,7 @@ class RestartedClusterer(SubspaceClusterer):
     random_state: int | np.random.RandomState | None
     verbose: int
 
+    @all_or_nothing
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Cluster the points.
 
@@ -66,12 +71,13 @@ class RestartedClusterer(SubspaceClusterer):
         -------
         self : object
         """
-        prepared = self._prepare(validated(self, X, reset=True))
+        given = validated(self, X, reset=True)
+        prepared = self._prepare(given)
         points = prepared.points
         seed = int(check_random_state(self.random_state).randint(LARGEST_SEED))
         self._check_parameters()
-        dim = self._resolve_dim(points, seed)
         with one_blas_thread():
+            dim = self._resolve_dim(points, seed)
             runs = map_numbers(
                 partial(self._run_number, points, seed, dim),
                 self.n_init,
@@ -79,12 +85,16 @@ class RestartedClusterer(SubspaceClusterer):
                 description="starts",
                 show=self.verbose > 0,
             )
-            best = min(runs, key=lambda run: run.costs[-1])
-            self.cost_history_ = best.costs * prepared.scaling.scale**self._cost_degree
-            self.cost_ = float(self.cost_history_[-1])
-            self.n_iter_ = len(best.costs) - 1
-            # A refit by PCA would undo the robustness of some subspaces.
-            return self._store_model(best.flats, best.labels, prepared.scaling)
+            lengths = np.linalg.norm(points, axis=1).astype(np.float64)
+            slack = _EQUAL * float((lengths**self._cost_degree).sum())
+            best = reduce(partial(_better, slack), runs)
+        self.cost_history_ = best.costs * prepared.scaling.scale**self._cost_degree
+        self.cost_ = float(self.cost_history_[-1])
+        self.n_iter_ = len(best.costs) - 1
+        # A refit by PCA would undo the robustness of some subspaces.
+        self._store_model(best.flats, best.labels, prepared.scaling)
+        warn_of_doubts(self, given)
+        return self
 
     @abstractmethod
     def _run(
@@ -118,3 +128,10 @@ class RestartedClusterer(SubspaceClusterer):
             limit="n_features",
             also=' or "auto"',
         )
+
+
+def _better(slack: float, one: Run, other: Run) -> Run:
+    """Return the run of lower cost; if costs are equal, that of more clusters."""
+    if abs(one.costs[-1] - other.costs[-1]) > slack:
+        return min(one, other, key=lambda run: run.costs[-1])
+    return min(one, other, key=lambda run: (-len(np.unique(run.labels)), run.costs[-1]))

@@ -24,6 +24,7 @@ from ekss.estimators._checks import (
 )
 from ekss.estimators._coordinates import leading_coordinates
 from ekss.estimators._cutting import distinct_cuts, gather_evidence, judge_cut
+from ekss.estimators._fitting import all_or_nothing, as_part, warn_of_doubts
 from ekss.estimators._search_score import mean_graph, score_by_weakest
 from ekss.estimators._search_settings import Grid, Setting, settings_to_try
 from ekss.graph.cuts import CUTTERS, Cut, Cutter, candidate_cuts
@@ -156,6 +157,7 @@ class LabelFreeSearch(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
+    @all_or_nothing
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Fit every setting, cut every graph, keep the cut of lowest score.
 
@@ -170,7 +172,7 @@ class LabelFreeSearch(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
         -------
         self : LabelFreeSearch
         """
-        points = validated(self, X, reset=True)
+        points = given = validated(self, X, reset=True)
         check_workers(self.n_jobs, self.verbose)
         n_clusters = _clusters_wanted(self.estimator, len(points))
         settings = settings_to_try(self.estimator, self.param_grid, len(points))
@@ -199,16 +201,18 @@ class LabelFreeSearch(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
         number, best = found[order[0]]
         self.labels_ = best.labels
         self.n_clusters_ = n_clusters
-        return self._store(models[number])
+        self._store(models[number])
+        warn_of_doubts(self, given)
+        return self
 
-    def _store(self, model: Any) -> Self:
+    def _store(self, model: Any) -> None:
         self.best_params_ = self.candidates_[0].params
         self.best_score_ = self.candidates_[0].score
         self.best_estimator_ = model
         for name in ("affinity_", "embedding_", "eigenvalues_"):
+            self.__dict__.pop(name, None)
             if hasattr(model, name):
                 setattr(self, name, getattr(model, name))
-        return self
 
     def _cutters(self) -> Sequence[Cutter]:
         return CUTTERS if self.cutters is None else self.cutters
@@ -281,7 +285,8 @@ def _fit_setting(
     model: Any = clone(estimator).set_params(**settings[number])
     if model.get_params().get("random_state", seed) is None:
         model.set_params(random_state=seed)
-    model.fit(points)
+    with as_part():
+        model.fit(points)
     for attribute in ("affinity_", "labels_"):
         if not hasattr(model, attribute):
             raise TypeError(
