@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test lint types tests bench bench-scale clean
+.PHONY: help demo test lint types tests bench bench-scale publish clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 12
@@ -36,6 +36,9 @@ bench: $(STAMP)  ## speed as ratios, each against its limit in the same run
 
 bench-scale: $(STAMP)  ## time and memory up to a million points, to ekss-results/
 	$(BIN)/ekss bench scale
+
+publish: $(STAMP)  ## make pictures and numbers of the README and the docs again, some minutes
+	$(BIN)/python benchmarks/publish.py
 
 clean:  ## remove the environment and everything generated
 	rm -rf $(VENV) demo build dist .pytest_cache .ruff_cache .mypy_cache

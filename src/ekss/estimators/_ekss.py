@@ -37,7 +37,9 @@ class EKSS(VotingClusterer):
 
     By default nothing needs tuning: dimensions come from the data, and of many cuts of
     the votes the one is kept on which subspaces and votes agree best. With integers for
-    ``subspace_dim``, ``n_candidates`` and ``top_q`` it is the algorithm of the paper.
+    ``subspace_dim``, ``n_candidates`` and ``top_q``, ``divide_by_size=False``,
+    ``base="pca"``, ``max_samples=None`` and ``graph="exact"`` it is the algorithm of
+    the paper, for any number of rows.
 
     Parameters
     ----------
@@ -122,7 +124,12 @@ class EKSS(VotingClusterer):
     n_jobs : int, default=None
         Parallel workers, as in joblib. Labels do not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Seed; the same int gives the same labels, in any order of members.
+        Seed; on one machine the same int gives the same labels, in any order of
+        members. Another kind of processor, another BLAS or another version of NumPy
+        or SciPy rounds differently: a default fit then has the same candidates but for
+        rounding, and where two of them score all but equally it may keep the other
+        one, with another error. ``candidates_`` and ``removals_`` show how close the
+        choice was.
     verbose : int, default=0
         Show an estimate of memory and time on stderr, then progress bars.
 
