@@ -213,80 +213,92 @@ def _newest_code() -> str:
     return str(codes[0]) if len(codes) == 1 else ""
 
 
+_HEADLINES = (
+    "the paper's EKSS, tuned by the labels",
+    "EKSS at the paper's parameters",
+    "EKSS, tuned by the labels",
+    "`EKSS(K)`: no labels, no setting",
+    "best other method at its defaults",
+    "best other method with `LabelFreeSearch`",
+    "best of the paper's eight methods, tuned by the labels",
+)
+
+
 def headline_table() -> str:
     """Return the headline table: EKSS in every way, and the best of the others."""
     entries = read_entries((RESULTS / "table1.csv").read_text())
-    found = {(one.dataset, one.method): one for one in entries}
     newest = _newest_code()
+    columns = [_headline_column(entries, dataset, newest) for dataset in DATASETS]
+    table = [
+        ["clustering error %", *DATASETS.values()],
+        ["---", *["---:"] * len(DATASETS)],
+        *zip(_HEADLINES, *columns, strict=True),
+    ]
+    rendered = "\n".join(f"| {' | '.join(cells)} |" for cells in table)
+    notes = f"`EKSS(K)`: mean ± standard deviation over {_seeds(entries)} seeds. Bold: "
+    notes += "the lowest without labels."
+    if beaten := _better_than_default(entries):
+        notes += f" Better than `EKSS(K)` without labels: {_listed(beaten)}."
+    return f"{_version_note(newest, rendered)}\n\n{rendered}\n\n{notes}"
 
-    def shown(figure, name: str = "", bold: bool = False, spread: bool = False) -> str:
-        if figure is None or figure.mean is None:
+
+def _headline_column(entries, dataset: str, newest: str) -> list[str]:
+    (ours,) = (one for one in entries if (one.dataset, one.method) == (dataset, "ekss"))
+    free = ours.figures["free"]
+    default, searched = (_best(entries, dataset, name) for name in ("free", "chosen"))
+    without_labels = [one for one in (free, default[0], searched[0]) if one is not None]
+    lowest = min(without_labels, key=lambda one: one.mean)
+
+    def shown(figure, name: str = "", spread: bool = False) -> str:
+        if figure is None:
             return "-"
-        text = f"{figure.mean:.2f}"
-        if bold:
-            text = f"**{text}**"
+        text = f"**{figure.mean:.2f}**" if figure is lowest else f"{figure.mean:.2f}"
         if spread and figure.spread is not None:
             text += f" ± {figure.spread:.2f}"
         if figure.codes != (newest,):
             text += f" {_OTHER}"
         return f"{text} {name}".strip()
 
-    def best(dataset: str, column: str):
-        others = [
-            (found[dataset, method].figures[column], METHODS[method])
-            for method in METHODS
-            if method != "ekss" and found[dataset, method].figures[column].mean
-        ]
-        return min(others, key=lambda one: one[0].mean, default=(None, ""))
+    published = min(one.published for one in entries if one.dataset == dataset)
+    return [
+        f"{ours.published:.2f}",
+        shown(ours.figures["paper"]),
+        shown(ours.figures["tuned"]),
+        shown(free, spread=True),
+        shown(*default),
+        shown(*searched),
+        f"{published:.2f}",
+    ]
 
-    lines: dict[str, list[str]] = {
-        "the paper's EKSS, tuned by the labels": [],
-        "EKSS at the paper's parameters": [],
-        "EKSS, tuned by the labels": [],
-        "`EKSS(K)`: no labels, no setting": [],
-        "best other method at its defaults": [],
-        "best other method with `LabelFreeSearch`": [],
-        "best of the paper's eight methods, tuned by the labels": [],
+
+def _best(entries, dataset: str, column: str):
+    """Return the best figure of the other methods in a column, and its method."""
+    others = [
+        (one.figures[column], METHODS[one.method])
+        for one in entries
+        if one.dataset == dataset
+        and one.method != "ekss"
+        and one.figures[column].mean is not None
+    ]
+    return min(others, key=lambda one: one[0].mean, default=(None, ""))
+
+
+def _better_than_default(entries) -> list[str]:
+    """Say which other methods have lower errors without labels, and where."""
+    ours = {
+        one.dataset: one.figures["free"].mean for one in entries if one.method == "ekss"
     }
-    beaten = []
-    for dataset, title in DATASETS.items():
-        entry = found[dataset, "ekss"]
-        free, default, searched = (
-            (entry.figures["free"], "EKSS"),
-            best(dataset, "free"),
-            best(dataset, "chosen"),
-        )
-        measured = [one for one in (free, default, searched) if one[0] is not None]
-        lowest = min(measured, key=lambda one: one[0].mean)[0]
-        published = min(found[dataset, method].published for method in METHODS)
-        values = [
-            f"{entry.published:.2f}",
-            shown(entry.figures["paper"]),
-            shown(entry.figures["tuned"]),
-            shown(free[0], bold=free[0] is lowest, spread=True),
-            shown(*default, bold=default[0] is lowest),
-            shown(*searched, bold=searched[0] is lowest),
-            f"{published:.2f}",
-        ]
-        for line, value in zip(lines.values(), values, strict=True):
-            line.append(value)
-        beaten += [
-            f"{name}{words} on {title} ({figure.mean:.2f})"
-            for (figure, name), words in (
-                (default, ""),
-                (searched, " with `LabelFreeSearch`"),
-            )
-            if figure is not None and figure.mean < free[0].mean
-        ]
-    head = ["clustering error %", *DATASETS.values()]
-    table = [head, ["---", *["---:"] * len(DATASETS)]]
-    table += [[name, *values] for name, values in lines.items()]
-    rendered = "\n".join(f"| {' | '.join(cells)} |" for cells in table)
-    notes = f"`EKSS(K)`: mean ± standard deviation over {_seeds(entries)} seeds. Bold: "
-    notes += "the lowest without labels."
-    if beaten:
-        notes += f" Better than `EKSS(K)` without labels: {_listed(beaten)}."
-    return f"{_version_note(newest, rendered)}\n\n{rendered}\n\n{notes}"
+    ways = {"free": "", "chosen": " with `LabelFreeSearch`"}
+    found = [
+        (dataset, *_best(entries, dataset, column), words)
+        for dataset in DATASETS
+        for column, words in ways.items()
+    ]
+    return [
+        f"{name}{words} on {DATASETS[dataset]} ({figure.mean:.2f})"
+        for dataset, figure, name, words in found
+        if figure is not None and figure.mean < ours[dataset]
+    ]
 
 
 def _seeds(entries) -> str:
