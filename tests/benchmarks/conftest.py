@@ -23,15 +23,24 @@ TINY = Profile(
 )
 
 
-def planted(n_subspaces: int, seed: int) -> Points:
+def planted(n_subspaces: int, seed: int, **options: float) -> Points:
     data = make_union_of_subspaces(
         n_subspaces=n_subspaces,
         dims=2,
         n_features=24,
         n_per_subspace=20,
         random_state=seed,
+        **options,
     )
     return Points(data.data, data.target.astype(np.int64), f"planted {seed}")
+
+
+def leaning(n_subspaces: int, seed: int) -> Points:
+    """Return planted points that have a direction in common, as raw images have."""
+    points = planted(n_subspaces, seed, noise=0.3)
+    rng = np.random.default_rng(seed)
+    common = np.outer(2 + rng.random(len(points.data)), rng.random(24))
+    return Points(points.data + common, points.target, f"leaning {seed}")
 
 
 @pytest.fixture(autouse=True)
@@ -52,6 +61,7 @@ def tiny_loaders():
     return {
         "hopkins": lambda: [planted(2, 0), planted(3, 1)],
         "coil20": lambda: [planted(3, 2)],
+        "yaleb": lambda: [leaning(3, 4)],
         "usps": lambda: [planted(3, 3)],
         "mnist": absent,
     }

@@ -1,12 +1,14 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from ekss import EKSS
 from ekss.benchmarks import plan_ablation, plan_table1, run_plan, write_ablation
 from ekss.benchmarks._ablation import BASELINE, _errors, ablation_grid
-from ekss.benchmarks._label_free import BEST, Recorder, fit_and_record, other_choices
-from ekss.datasets import make_union_of_subspaces
-from ekss.graph import CutScore, Evidence
+from ekss.benchmarks._label_free import BEST, other_choices
+from ekss.graph import CutScore
+from ekss.graph.selection import EXPONENTS
 from ekss.metrics import clustering_error
 
 
@@ -26,16 +28,21 @@ def test_label_free_cells_are_those_of_table1(plan, tiny, tiny_loaders, tmp_path
     assert len(plan.cells) == 4 * tiny.free_seeds
 
 
-def test_recorded_fit_is_the_default_fit_and_knows_the_best_cut(tiny_loaders):
-    (points,) = tiny_loaders["usps"]()
-    model, other = fit_and_record(points, {}, seed=0)
-    plain = EKSS(3, random_state=0, n_jobs=1).fit(points.data)
-    np.testing.assert_array_equal(model.labels_, plain.labels_)
+@pytest.mark.parametrize("dataset", ["usps", "yaleb"])
+def test_what_other_scores_choose_is_read_from_a_plain_fit(tiny_loaders, dataset):
+    (points,) = tiny_loaders[dataset]()
+    model = EKSS(3, n_base=20, random_state=0).fit(points.data)
+    other = other_choices(model, points.target)
     error = 100 * clustering_error(points.target, model.labels_)
     assert other[BEST] <= error
-    assert {f"without {term}" for term in ("residual", "overlap", "dissent")} <= {
-        *other
+    assert {*other} == {
+        BEST,
+        *(f"without {term}" for term in EXPONENTS),
+        *(f"{term} alone" for term in EXPONENTS),
     }
+    assert (
+        other_choices(model.set_params(top_q=3).fit(points.data), points.target) == {}
+    )
 
 
 def test_other_choices_leave_their_term_out():
@@ -45,9 +52,14 @@ def test_other_choices_leave_their_term_out():
         "third": (np.array([0, 0, 1, 1, 1, 1]), CutScore(0.1, 0.9, 1.0)),
         "half": (np.array([0, 1, 0, 1, 0, 1]), CutScore(2.0, 0.6, 0.1)),
     }
-    recorder = Recorder()
-    recorder.cuts = list(cuts.values())
-    found = other_choices(recorder, target)
+    model = SimpleNamespace(
+        sample_=None,
+        candidates_=[
+            SimpleNamespace(labels=labels, judged=score)
+            for labels, score in cuts.values()
+        ],
+    )
+    found = other_choices(model, target)
     sixth, third = 100 / 6, 100 / 3
     assert found["residual alone"] == pytest.approx(sixth, abs=1e-3)
     assert found["overlap alone"] == 0
@@ -55,15 +67,6 @@ def test_other_choices_leave_their_term_out():
     assert found["without dissent"] == pytest.approx(sixth, abs=1e-3)
     assert found["without residual"] == pytest.approx(third, abs=1e-3)
     assert found[BEST] == 0
-
-
-def test_recorder_forgets_the_cuts_of_an_earlier_pool():
-    data = make_union_of_subspaces(n_subspaces=2, dims=2, random_state=0)
-    recorder = Recorder()
-    first, second = Evidence(data.data, (2,)), Evidence(data.data, (1,))
-    for evidence in (first, first, second):
-        recorder(data.target, evidence)
-    assert len(recorder.cuts) == 1
 
 
 def test_every_variant_is_fitted_with_its_own_setting(monkeypatch, tiny_loaders):

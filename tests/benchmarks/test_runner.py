@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from ekss.benchmarks import Cell, Plan, open_cells, run_plan
+from ekss.benchmarks import Cell, Plan, old_cells, open_cells, run_plan
 from ekss.benchmarks._cells import short_hash
 from ekss.benchmarks._rows import row_path, write_row
+from ekss.benchmarks._versions import code_of
 from ekss.core.files import write_atomically
 
 HERE = str(Path(__file__).parent)
@@ -51,7 +52,7 @@ def test_row_in_place_of_half_written_one(tmp_path):
 def test_plan_gives_rows_with_provenance_and_skips_finished(tmp_path, work):
     plan = Plan("t", (cell(0), cell(1), cell(2)), work.double)
     (tmp_path / "rows").mkdir()
-    write_row(tmp_path, cell(1), {"error": 77.0})
+    write_row(tmp_path, cell(1), {"error": 77.0, "code": code_of("t", work.double)})
     steps = []
     rows = run_plan(plan, tmp_path, jobs=2, report=steps.append)
     assert [rows[one.key]["error"] for one in plan.cells] == [0.0, 77.0, 4.0]
@@ -62,6 +63,8 @@ def test_plan_gives_rows_with_provenance_and_skips_finished(tmp_path, work):
     assert set(row["versions"]) >= {"python", "numpy", "scipy", "scikit-learn", "ekss"}
     assert row["machine"]["cores"] == os.cpu_count()
     assert row["commit"]
+    assert row["code"] == code_of("t", work.double)
+    assert row["blas"]
     assert row["date"].startswith("20")
     ended = [step for step in steps if step.row is not None]
     assert [step.done for step in ended] == [2, 3]
@@ -137,7 +140,21 @@ def test_killed_run_loses_nothing_and_goes_on(tmp_path, sign):
 def test_fresh_run_computes_everything_again(tmp_path, work):
     plan = Plan("t", (cell(3),), work.double)
     (tmp_path / "rows").mkdir()
-    write_row(tmp_path, cell(3), {"error": 77.0})
+    write_row(tmp_path, cell(3), {"error": 77.0, "code": code_of("t", work.double)})
     assert run_plan(plan, tmp_path)[cell(3).key]["error"] == 77.0
     assert run_plan(plan, tmp_path, fresh=True)[cell(3).key]["error"] == 6.0
     assert json.loads(row_path(tmp_path, cell(3)).read_text())["error"] == 6.0
+
+
+@pytest.mark.parametrize("old", [{}, {"code": "another"}], ids=["unknown", "other"])
+def test_row_of_other_code_is_not_taken_for_a_result_of_this_one(tmp_path, work, old):
+    plan = Plan("t", (cell(3), cell(4)), work.double)
+    (tmp_path / "rows").mkdir()
+    write_row(tmp_path, cell(3), {"error": 77.0, **old})
+    assert old_cells(plan, tmp_path) == [cell(3)]
+    assert open_cells(plan, tmp_path, keep_old=True) == [cell(4)]
+    kept = run_plan(plan, tmp_path, keep_old=True)
+    assert [kept[one.key]["error"] for one in plan.cells] == [77.0, 8.0]
+    again = run_plan(plan, tmp_path)
+    assert [again[one.key]["error"] for one in plan.cells] == [6.0, 8.0]
+    assert old_cells(plan, tmp_path) == []

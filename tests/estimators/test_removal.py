@@ -16,6 +16,7 @@ from ekss.estimators._removal import (
     tried_rows,
     try_removals,
 )
+from ekss.graph import score_cut
 from ekss.io import load_model, save_model
 from ekss.metrics import clustering_error
 from ekss.preprocessing import RemoveComponents, UnitRows
@@ -112,8 +113,7 @@ def test_lowest_score_comes_first_and_of_nearly_equal_ones_the_fewest_components
     tried = try_removals(
         np.eye(5),
         np.eye(5)[:3],
-        lambda points: next(scores),
-        by_energy=False,
+        lambda points, energy: next(scores),
         report=steps.append,
     )
     assert tried[:3] == (Removal(1, 1.05), Removal(3, 1.0), Removal(0, 2.0))
@@ -121,11 +121,14 @@ def test_lowest_score_comes_first_and_of_nearly_equal_ones_the_fewest_components
     assert steps == [1, 1, 1, 1]
 
 
-def test_residuals_count_as_shares_of_what_is_outside_of_all_directions():
+def test_energy_is_what_is_outside_of_all_directions():
     rng = np.random.default_rng(0)
     points = unit_rows(rng.standard_normal((200, 6)) * [10, 1, 1, 1, 1, 1])
     tried = try_removals(
-        points, np.eye(6)[:2], lambda rest: 0.0, by_energy=True, report=lambda n: None
+        points,
+        np.eye(6)[:2],
+        lambda rest, energy: -np.log(energy),
+        report=lambda n: None,
     )
     energies = []
     for count in range(3):
@@ -232,6 +235,24 @@ def test_single_precision_stays_and_gives_the_same_clusters(
     assert len(single.removed_) == len(automatic.removed_)
     assert clustering_error(planted.target, single.labels_) == 0
     assert clustering_error(automatic.labels_, single.predict(leaning)) == 0
+
+
+@pytest.mark.parametrize("n_clusters", [3, "auto"])
+@pytest.mark.parametrize("data", ["leaning", "planted"])
+def test_a_score_that_only_looks_changes_nothing(n_clusters, data, request):
+    points = request.getfixturevalue(data)
+    points = getattr(points, "data", points) if data == "planted" else points
+    seen = []
+
+    def look(labels, evidence):
+        seen.append(evidence)
+        return score_cut(labels, evidence)
+
+    plain = model(n_clusters).fit(points)
+    watched = model(n_clusters, cut_score=look).fit(points)
+    assert seen
+    assert watched.removals_ == plain.removals_
+    same_fit(watched, plain)
 
 
 def test_scores_and_cuts_of_ones_own_are_used_in_the_trial(leaning):

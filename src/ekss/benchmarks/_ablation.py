@@ -14,9 +14,18 @@ from ekss.benchmarks._output import write_pieces
 from ekss.benchmarks._paper import DATASETS
 from ekss.benchmarks._profiles import Profile
 from ekss.benchmarks._recipes import Loader, Points, read_features
-from ekss.benchmarks._render import Grid, Written, markdown_table, run_lines, text_table
+from ekss.benchmarks._render import (
+    Grid,
+    Written,
+    markdown_table,
+    run_lines,
+    run_of,
+    text_table,
+    version_of_rows,
+)
 from ekss.benchmarks._rows import Row, finished
 from ekss.benchmarks._table1 import plan_table1, run_cell
+from ekss.benchmarks._versions import code_of
 
 BASELINE = "all ideas, 100 members"
 _MEMBERS = 100
@@ -175,11 +184,22 @@ def write_ablation(
         "linear."
     )
     used = {cell.key: rows[cell.key] for cell in plan.cells if cell.key in rows}
-    run = "\n".join(f"- {line}" for line in run_lines(used, command))
-    parts = ["# Each idea switched off in turn", markdown_table(grid, left=1), caption]
+    run = "\n".join(f"- {line}" for line in run_lines(run_of(used, command)))
+    # Rows of Table I have the code of that table, the others that of this one.
+    parts_of = {"table1": "The default, rows of Table I.", "ablation": "The variants."}
+    versions = " ".join(
+        f"{words} {version_of_rows(_rows_of(table, used), code_of(table))}"
+        for table, words in parts_of.items()
+    )
+    title = "# Each idea switched off in turn"
+    parts = [title, versions, markdown_table(grid, left=1), caption]
     markdown = "\n\n".join([*parts, "How it was made:", run]) + "\n"
-    text = f"{text_table(grid, left=1)}\n\n{caption}\n"
+    text = f"{versions}\n\n{text_table(grid, left=1)}\n\n{caption}\n"
     return write_pieces("ablation", grid, folder, text, markdown)
+
+
+def _rows_of(table: str, rows: Mapping[str, Row]) -> dict[str, Row]:
+    return {key: row for key, row in rows.items() if row["cell"]["table"] == table}
 
 
 def ablation_grid(plan: Plan, rows: Mapping[str, Row]) -> Grid:

@@ -11,6 +11,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from ekss.benchmarks._versions import UNKNOWN
+
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "ekss")
 
 
@@ -19,6 +21,7 @@ def provenance() -> dict[str, Any]:
     """Return versions, machine and commit; the same for all rows of a run."""
     return {
         "versions": {"python": platform.python_version(), **_versions()},
+        "blas": blas(),
         "machine": {
             "cpu": _cpu_name(),
             "cores": os.cpu_count(),
@@ -26,6 +29,26 @@ def provenance() -> dict[str, Any]:
         },
         "commit": commit(),
     }
+
+
+@cache
+def blas() -> str:
+    """Return library, version and kind of processor of the linear algebra.
+
+    OpenBLAS has kernels for each kind of processor, which round differently.
+    """
+    import scipy.linalg as _  # noqa: F401, has a BLAS of its own
+    from threadpoolctl import threadpool_info
+
+    found = {
+        " ".join(
+            str(one.get(key) or UNKNOWN)
+            for key in ("internal_api", "version", "architecture")
+        )
+        for one in threadpool_info()
+        if one["user_api"] == "blas"
+    }
+    return "; ".join(sorted(found)) or UNKNOWN
 
 
 @cache

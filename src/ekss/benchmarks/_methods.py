@@ -60,10 +60,16 @@ def labellings(
     if setting.get("search"):
         yield json.dumps(name), _search(method, params, points, seed)
         return
-    for trial in range(setting.get("trials", 1)):
-        # Trials of different seeds must not overlap.
-        model = _estimator(method, params, points, 10_000 * seed + trial)
+    for random_state in _random_states(setting, seed):
+        model = estimator(method, params, points, random_state)
         yield json.dumps(name), model.fit(points.data).labels_
+
+
+def _random_states(setting: Mapping[str, Any], seed: int) -> list[int]:
+    """Return the seed itself; for trials as many, which no other seed has."""
+    if "trials" not in setting:
+        return [seed]
+    return [10_000 * seed + trial for trial in range(setting["trials"])]
 
 
 def setting_name(setting: Mapping[str, Any]) -> dict[str, Any]:
@@ -105,9 +111,8 @@ def resolved(setting: Mapping[str, Any], points: Points) -> dict[str, Any]:
     return params
 
 
-def _estimator(
-    method: str, params: Mapping[str, Any], points: Points, seed: int
-) -> Any:
+def estimator(method: str, params: Mapping[str, Any], points: Points, seed: int) -> Any:
+    """Return the estimator with these parameters and no others."""
     from ekss import estimators
 
     make = getattr(estimators, ESTIMATORS[method])
@@ -120,8 +125,8 @@ def _search(
     """Return the labels of the setting and the cut that are chosen without labels."""
     from ekss.estimators import LabelFreeSearch
 
-    estimator = _estimator(method, params, points, seed)
-    search = LabelFreeSearch(estimator, random_state=seed, n_jobs=1)
+    model = estimator(method, params, points, seed)
+    search = LabelFreeSearch(model, random_state=seed, n_jobs=1)
     return search.fit(points.data).labels_
 
 
@@ -140,10 +145,10 @@ def _several_cuts(
         "top_q": min(top_qs.values()),
         "n_eigenvectors": min(counts.values()),
     }
-    model = _estimator("ekss", {**params, **first}, points, seed).fit(points.data)
+    model = estimator("ekss", {**params, **first}, points, seed).fit(points.data)
     known = {tuple(first.values()): model.labels_}
     for divide in cuts["divide_by_size"]:
-        cutter = _Cutter(model, divide, max(top_qs.values()), seed)
+        cutter = _Cutter(model, divide, max(top_qs.values()))
         for (q, top_q), (share, count) in product(top_qs.items(), counts.items()):
             key = (divide, top_q, count)
             if key not in known:
@@ -155,14 +160,19 @@ def _several_cuts(
 class _Cutter:
     """The votes of fitted members, ready to be cut at several q."""
 
-    def __init__(self, model: Any, divide: bool, largest_q: int, seed: int) -> None:
+    def __init__(self, model: Any, divide: bool, largest_q: int) -> None:
+        from sklearn.utils import check_random_state
+
+        from ekss.estimators._base import LARGEST_SEED
         from ekss.graph import nearest_by_votes, prepare_votes
 
         weights = model.base_weights_ if model.weighting == "cost" else None
         self.votes = prepare_votes(model.base_labels_, weights, divide_by_size=divide)
         self.neighbours = nearest_by_votes(self.votes, largest_q)
         self.n_clusters = model.n_clusters
-        self.seed = seed
+        # As a fit draws it, so that every cut is the one that a fit would make.
+        draws = check_random_state(model.random_state)
+        self.seed = int(draws.randint(LARGEST_SEED))
 
     def labels(self, top_q: int, n_eigenvectors: int) -> NDArray[np.int64]:
         from ekss.graph import bridge_by_votes, spectral_labels, symmetric_graph

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import textwrap
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +26,15 @@ from ekss.benchmarks._render import (
     markdown_table,
     missing_lines,
     note_lines,
+    read_entries,
     run_lines,
+    run_of,
     text_table,
+    version_of_entries,
 )
 from ekss.benchmarks._rows import Row
 from ekss.benchmarks._summary import Entry, summarise
+from ekss.benchmarks._versions import code_of
 from ekss.core.files import write_atomically
 
 
@@ -40,7 +46,7 @@ def write_table1(
     *,
     command: str = "ekss bench table1",
 ) -> Written:
-    """Write Table I with ours beside the paper's: txt, md, csv and png.
+    """Write Table I with ours beside the paper's: txt, md, csv, json and png.
 
     Parameters
     ----------
@@ -57,18 +63,51 @@ def write_table1(
     -------
     written : Written
     """
-    entries = _entries(plan, rows)
-    # Errors on subsets have no reason to be near the paper's.
-    notes = [] if profile.subset else note_lines(entries)
+    run = {
+        **run_of(rows, command),
+        "caption": profile.caption,
+        # Errors on subsets have no reason to be near the paper's.
+        "comparable": not profile.subset,
+    }
+    entries, current = _entries(plan, rows), code_of("table1")
+    return write_entries(entries, [run], folder, current)
+
+
+def write_entries(
+    entries: Sequence[Entry],
+    runs: Sequence[Mapping[str, Any]],
+    folder: Path,
+    current: str | None = None,
+) -> Written:
+    """Write Table I from its figures and the runs that made them.
+
+    Parameters
+    ----------
+    entries : sequence of Entry
+    runs : sequence of mapping
+        How figures were made, from :func:`ekss.benchmarks._render.run_of`, with
+        "caption" and "comparable". Later runs have replaced figures of earlier ones.
+    folder : Path
+    current : str, default=None
+        Fingerprint of the code with which the figures are compared, if any.
+
+    Returns
+    -------
+    written : Written
+    """
+    notes = note_lines(entries) if all(run["comparable"] for run in runs) else []
     absent = missing_lines(entries)
     grid = errors_grid(entries)
-    caption = f"{LEGEND} {profile.caption}"
-    text = _as_text(grid, caption, absent, notes)
-    run = run_lines(rows, command)
+    folder.mkdir(parents=True, exist_ok=True)
+    versions = version_of_entries(entries, current)
+    captions = dict.fromkeys(run["caption"] for run in runs)
+    caption = " ".join([LEGEND, *captions])
+    text = _as_text(versions, grid, caption, absent, notes)
     pieces = {
         "table1.txt": text,
-        "table1.md": _as_markdown(grid, caption, absent, notes, run),
+        "table1.md": _as_markdown(versions, grid, caption, absent, notes, runs),
         "table1.csv": errors_csv(entries),
+        "table1.json": json.dumps(runs, indent=1) + "\n",
     }
     picture = _write_bars(entries, folder / "table1.png")
     if picture:
@@ -76,6 +115,39 @@ def write_table1(
         pieces["table1.md"] = f"{pieces['table1.md']}\n{shown}\n"
     files = [_write(folder / name, content) for name, content in pieces.items()]
     return Written(text, tuple(files + picture))
+
+
+def merge_table1(new: Path, folder: Path) -> Written:
+    """Put the figures of a run into a table that is there, and write it again.
+
+    Parameters
+    ----------
+    new : Path
+        Folder of the run, of which every figure replaces the one in the table.
+    folder : Path
+        Folder of the table.
+
+    Returns
+    -------
+    written : Written
+    """
+    fresh = {
+        (entry.dataset, entry.method): entry.figures
+        for entry in read_entries((new / "table1.csv").read_text())
+    }
+    entries = []
+    for entry in read_entries((folder / "table1.csv").read_text()):
+        figures = dict(entry.figures)
+        for column, figure in fresh.get((entry.dataset, entry.method), {}).items():
+            if figure.mean is not None:
+                figures[column] = figure
+        entries.append(replace(entry, figures=figures))
+    runs = [
+        run
+        for place in (folder, new)
+        for run in json.loads((place / "table1.json").read_text())
+    ]
+    return write_entries(entries, runs, folder)
 
 
 def write_table2(loaders: Mapping[str, Loader], folder: Path) -> Written:
@@ -115,8 +187,14 @@ def write_table3(plan: Plan, rows: Mapping[str, Row], folder: Path) -> Written:
         Rows by the cells' keys.
     folder : Path
     """
+    return write_parameters(_entries(plan, rows), folder, code_of("table1"))
+
+
+def write_parameters(
+    entries: Sequence[Entry], folder: Path, current: str | None = None
+) -> Written:
+    """Write the parameters from the figures of Table I."""
     grid: Grid = [["method", "data set", "paper", "label-tuned", "error %"]]
-    entries = _entries(plan, rows)
     for method in METHODS:
         for entry in entries:
             if entry.method == method:
@@ -130,8 +208,9 @@ def write_table3(plan: Plan, rows: Mapping[str, Row], folder: Path) -> Written:
         "Names are those of the estimators; K is the number of clusters. For Hopkins "
         "the most frequent choice among the sequences."
     )
+    versions = version_of_entries(entries, current)
     absent = missing_lines(entries)
-    return _write_grid("table3", grid, folder, caption, absent, left=4)
+    return _write_grid("table3", grid, folder, caption, absent, left=4, first=versions)
 
 
 def _entries(plan: Plan, rows: Mapping[str, Row]) -> list[Entry]:
@@ -165,9 +244,13 @@ def _value(value: Any) -> str:
 
 
 def _as_text(
-    grid: Grid, caption: str, absent: Sequence[str], notes: Sequence[str]
+    versions: str,
+    grid: Grid,
+    caption: str,
+    absent: Sequence[str],
+    notes: Sequence[str],
 ) -> str:
-    parts = [text_table(grid, rules=True), textwrap.fill(caption, 88)]
+    parts = [versions, text_table(grid, rules=True), textwrap.fill(caption, 88)]
     for lines in (absent, notes):
         if lines:
             parts.append("\n".join(textwrap.fill(line, 88) for line in lines))
@@ -175,13 +258,15 @@ def _as_text(
 
 
 def _as_markdown(
+    versions: str,
     grid: Grid,
     caption: str,
     absent: Sequence[str],
     notes: Sequence[str],
-    run: Sequence[str],
+    runs: Sequence[Mapping[str, Any]],
 ) -> str:
-    parts = ["# Table I, paper against ours", markdown_table(grid), caption]
+    title = "# Table I, paper against ours"
+    parts = [title, versions, markdown_table(grid), caption]
     if absent:
         parts += ["Not there:", "\n".join(f"- {line}" for line in absent)]
     if notes:
@@ -189,16 +274,25 @@ def _as_markdown(
             "Differences of more than 5 points to the paper:",
             "\n".join(f"- {line}" for line in notes),
         ]
-    parts += ["How it was made:", "\n".join(f"- {line}" for line in run)]
+    for number, run in enumerate(runs):
+        parts.append("How it was made:" if not number else "Figures computed again:")
+        parts.append("\n".join(f"- {line}" for line in run_lines(run)))
     return "\n\n".join(parts) + "\n"
 
 
 def _write_grid(
-    name: str, grid: Grid, folder: Path, caption: str, absent: list[str], left: int
+    name: str,
+    grid: Grid,
+    folder: Path,
+    caption: str,
+    absent: list[str],
+    left: int,
+    first: str = "",
 ) -> Written:
+    above = f"{first}\n\n" if first else ""
     under = "\n\n".join([caption, *absent])
-    text = f"{text_table(grid, left=left)}\n\n{under}\n"
-    markdown = f"{markdown_table(grid, left=left)}\n\n{under}\n"
+    text = f"{above}{text_table(grid, left=left)}\n\n{under}\n"
+    markdown = f"{above}{markdown_table(grid, left=left)}\n\n{under}\n"
     return write_pieces(name, grid, folder, text, markdown)
 
 

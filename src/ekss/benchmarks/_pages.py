@@ -13,9 +13,12 @@ from ekss.benchmarks._render import (
     Written,
     markdown_table,
     run_lines,
+    run_of,
     text_table,
+    version_of_rows,
 )
 from ekss.benchmarks._rows import Row, finished
+from ekss.benchmarks._versions import code_of
 from ekss.core.files import write_atomically
 
 _NO_PICTURE = (
@@ -91,11 +94,12 @@ def write_page(
         except ModuleNotFoundError:
             absent.append(_NO_PICTURE)
     shown = f"![{page.alt}]({page.name}.png)" if len(files) == 3 else ""
-    run = [*run_lines(rows, command), *([page.made] if page.made else [])]
-    content = _as_markdown(page, shown, absent, run)
+    run = [*run_lines(run_of(rows, command)), *([page.made] if page.made else [])]
+    versions = version_of_rows(rows, code_of(plan.name, plan.work))
+    content = _as_markdown(page, versions, shown, absent, run)
     write_atomically(files[0], content.encode())
     write_atomically(files[1], page.csv.encode())
-    return Written(_as_text(page, absent), tuple(files))
+    return Written(_as_text(page, versions, absent), tuple(files))
 
 
 def absent_lines(plan: Plan, rows: Mapping[str, Row]) -> list[str]:
@@ -118,9 +122,9 @@ def finding_lines(findings: Sequence[Finding]) -> list[str]:
 
 
 def _as_markdown(
-    page: Page, shown: str, absent: Sequence[str], run: Sequence[str]
+    page: Page, versions: str, shown: str, absent: Sequence[str], run: Sequence[str]
 ) -> str:
-    parts = [f"# {page.title}", shown, page.text.rstrip()]
+    parts = [f"# {page.title}", versions, shown, page.text.rstrip()]
     if page.findings:
         told = [_with_bold_verdict(line) for line in finding_lines(page.findings)]
         parts += ["What the paper says, and what we measured:", _bullets(told)]
@@ -132,8 +136,8 @@ def _as_markdown(
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _as_text(page: Page, absent: Sequence[str]) -> str:
-    parts = [page.title, *finding_lines(page.findings)]
+def _as_text(page: Page, versions: str, absent: Sequence[str]) -> str:
+    parts = [versions, page.title, *finding_lines(page.findings)]
     if page.grid:
         parts.append(text_table(page.grid, left=1))
     return "\n\n".join([*parts, *absent]) + "\n"

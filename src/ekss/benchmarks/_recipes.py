@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ekss.benchmarks._cells import short_hash
+from ekss.benchmarks._versions import code_of_features
 from ekss.core.files import write_atomically
 
-# Raised when the steps below change, so that old features are not used any more.
+# Raised when the files change in a way that recipes and code do not show.
 _VERSION = 1
 
 Steps = tuple[tuple[str, Mapping[str, Any]], ...]
@@ -99,6 +100,8 @@ def features_path(home: Path, recipe: Mapping[str, Any]) -> Path:
 def prepare_features(home: Path, recipe: Mapping[str, Any], load: Loader) -> Path:
     """Make the features of a recipe unless they are there; return their file.
 
+    Features that other code made are made again.
+
     Parameters
     ----------
     home : Path
@@ -109,7 +112,7 @@ def prepare_features(home: Path, recipe: Mapping[str, Any], load: Loader) -> Pat
         Loads the data set; not called if the features are there.
     """
     path = features_path(home, recipe)
-    if not path.exists():
+    if not _made_by_this_code(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         points = [_subset(points, recipe["subset"]) for points in load()]
         done = [_transformed(some, recipe["steps"]) for some in points]
@@ -117,6 +120,13 @@ def prepare_features(home: Path, recipe: Mapping[str, Any], load: Loader) -> Pat
         np.savez(stream, **_arrays(done))
         write_atomically(path, stream.getvalue())
     return path
+
+
+def _made_by_this_code(path: Path) -> bool:
+    if not path.exists():
+        return False
+    with np.load(path, allow_pickle=False) as stored:
+        return "code" in stored and str(stored["code"]) == code_of_features()
 
 
 def read_features(path: str | Path) -> list[Points]:
@@ -130,7 +140,10 @@ def read_features(path: str | Path) -> list[Points]:
 
 
 def _arrays(points: list[Points]) -> dict[str, Any]:
-    arrays: dict[str, Any] = {"names": np.array([some.name for some in points])}
+    arrays: dict[str, Any] = {
+        "names": np.array([some.name for some in points]),
+        "code": np.array(code_of_features()),
+    }
     for number, some in enumerate(points):
         arrays[f"data_{number}"] = some.data
         arrays[f"target_{number}"] = some.target

@@ -5,15 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ekss.benchmarks._notes import note
 from ekss.benchmarks._paper import DATASETS, METHODS
+from ekss.benchmarks._rows import finished
 from ekss.benchmarks._settings import SEARCHED
 from ekss.benchmarks._summary import NOT_TRIED, Entry, Figure
+from ekss.benchmarks._versions import code_in, libraries_in, version_line
 
 LINES = {
     "published": "paper",
@@ -132,40 +134,81 @@ def note_lines(entries: Sequence[Entry]) -> list[str]:
     return lines
 
 
-def run_lines(rows: Mapping[str, Any], command: str) -> list[str]:
-    """Return the command, machine, dates, commits, versions and seeds of the rows."""
+def run_of(rows: Mapping[str, Any], command: str) -> dict[str, Any]:
+    """Return how rows were made, as JSON types: one run of the pages.
+
+    Parameters
+    ----------
+    rows : mapping
+        Rows by the cells' keys.
+    command : str
+        What made them.
+    """
     done = list(rows.values())
-    if not done:
-        return [f"Command: `{command}`", "No rows yet."]
-    machines = {
-        f"{row['machine']['cpu']}, {row['machine']['cores']} cores, "
-        f"{row['machine']['platform']}"
-        for row in done
+
+    def each_once(values: Iterable[str]) -> list[str]:
+        return sorted(set(values))
+
+    return {
+        "command": command,
+        "machines": each_once(
+            f"{row['machine']['cpu']}, {row['machine']['cores']} cores, "
+            f"{row['machine']['platform']}"
+            for row in done
+        ),
+        "dates": each_once(row["date"][:10] for row in done),
+        "commits": each_once(row["commit"] for row in done),
+        "codes": each_once(code_in(row) for row in done),
+        "libraries": each_once(libraries_in(row) for row in done),
+        "seeds": sorted({row["cell"]["seed"] for row in done}),
+        "cells": len(done),
+        "hours": round(sum(row["wall_seconds"] for row in done) / 3600, 2),
     }
-    versions = {
-        ", ".join(f"{name} {value}" for name, value in row["versions"].items())
-        for row in done
-    }
-    dates = sorted(row["date"][:10] for row in done)
-    seeds = sorted({row["cell"]["seed"] for row in done})
-    hours = sum(row["wall_seconds"] for row in done) / 3600
+
+
+def run_lines(run: Mapping[str, Any]) -> list[str]:
+    """Return the command, machine, dates, versions and seeds of a run."""
+    if not run["cells"]:
+        return [f"Command: `{run['command']}`", "No rows yet."]
     return [
-        f"Command: `{command}`",
-        f"Machine: {'; '.join(sorted(machines))}",
-        f"Date: {dates[0]}" + (f" to {dates[-1]}" if dates[-1] != dates[0] else ""),
-        f"Commit: {', '.join(sorted({row['commit'] for row in done}))}",
-        f"Versions: {'; '.join(sorted(versions))}",
-        f"Seeds: {', '.join(map(str, seeds))}",
-        f"Cells: {len(done)}, {hours:.2f} hours of one core",
+        f"Command: `{run['command']}`",
+        f"Machine: {'; '.join(run['machines'])}",
+        f"Date: {' to '.join(dict.fromkeys((run['dates'][0], run['dates'][-1])))}",
+        f"Commit: {', '.join(run['commits'])}",
+        f"Code: {', '.join(run['codes'])}",
+        f"Versions: {'; '.join(run['libraries'])}",
+        f"Seeds: {', '.join(map(str, run['seeds']))}",
+        f"Cells: {run['cells']}, {run['hours']:.2f} hours of one core",
     ]
+
+
+def version_of_rows(rows: Mapping[str, Any], current: str) -> str:
+    """Say which versions made the rows of a page."""
+    done = [row for row in rows.values() if finished(row)]
+    return version_line(map(code_in, done), map(libraries_in, done), current)
+
+
+def version_of_entries(entries: Sequence[Entry], current: str | None) -> str:
+    """Say which versions made the figures of a table."""
+    figures = [one for entry in entries for one in entry.figures.values()]
+    return version_line(
+        [code for one in figures for code in one.codes],
+        [words for one in figures for words in one.libraries],
+        current,
+        "figures",
+    )
+
+
+_HEAD = "dataset method column paper mean spread lowest highest seeds seconds"
+_TAIL = "peak_megabytes parameters reason code commit libraries"
+_BETWEEN = "; "
 
 
 def errors_csv(entries: Sequence[Entry]) -> str:
     """Write one line for every data set, method and column."""
     stream = io.StringIO()
     table = csv.writer(stream, lineterminator="\n")
-    head = "dataset method column paper mean spread lowest highest seeds seconds"
-    table.writerow([*head.split(), "peak_megabytes", "parameters", "reason"])
+    table.writerow([*_HEAD.split(), *_TAIL.split()])
     for entry in entries:
         for column, figure in entry.figures.items():
             place = [entry.dataset, entry.method, column, entry.published]
@@ -175,16 +218,53 @@ def errors_csv(entries: Sequence[Entry]) -> str:
 
 def _csv_figure(figure: Figure) -> list[Any]:
     if figure.mean is None:
-        return ["", "", "", "", 0, "", "", "", figure.reason]
-    spread = "" if figure.spread is None else f"{figure.spread:.4f}"
+        return ["", "", "", "", 0, "", "", "", figure.reason, "", "", ""]
     return [
         f"{figure.mean:.4f}",
-        spread,
-        f"{min(figure.errors):.4f}",
-        f"{max(figure.errors):.4f}",
-        len(figure.errors),
+        "" if figure.spread is None else f"{figure.spread:.4f}",
+        f"{figure.lowest:.4f}",
+        f"{figure.highest:.4f}",
+        figure.seeds,
         f"{figure.seconds:.1f}",
         f"{figure.megabytes:.0f}",
         json.dumps(figure.best),
         "",
+        _BETWEEN.join(figure.codes),
+        _BETWEEN.join(figure.commits),
+        _BETWEEN.join(figure.libraries),
     ]
+
+
+def read_entries(text: str) -> list[Entry]:
+    """Read what :func:`errors_csv` wrote."""
+    found: dict[tuple[str, str], tuple[float, dict[str, Figure]]] = {}
+    for line in csv.DictReader(io.StringIO(text)):
+        place = line["dataset"], line["method"]
+        _, figures = found.setdefault(place, (float(line["paper"]), {}))
+        figures[line["column"]] = _figure_in(line)
+    return [
+        Entry(dataset, method, published, figures)
+        for (dataset, method), (published, figures) in found.items()
+    ]
+
+
+def _figure_in(line: Mapping[str, str]) -> Figure:
+    if not line["mean"]:
+        return Figure(reason=line["reason"])
+
+    def several(name: str) -> tuple[str, ...]:
+        return tuple(line[name].split(_BETWEEN))
+
+    return Figure(
+        mean=float(line["mean"]),
+        spread=float(line["spread"]) if line["spread"] else None,
+        lowest=float(line["lowest"]),
+        highest=float(line["highest"]),
+        seeds=int(line["seeds"]),
+        best=json.loads(line["parameters"]),
+        seconds=float(line["seconds"]),
+        megabytes=float(line["peak_megabytes"]),
+        codes=several("code"),
+        commits=several("commit"),
+        libraries=several("libraries"),
+    )

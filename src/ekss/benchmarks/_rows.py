@@ -36,7 +36,7 @@ def read_row(folder: Path, cell: Cell) -> Row | None:
 
 
 def finished(row: Row | None) -> bool:
-    """Whether the cell need not be computed again."""
+    """Whether the cell has a result."""
     return row is not None and "failed" not in row
 
 

@@ -20,6 +20,7 @@ from typing import Any
 from ekss.benchmarks._cells import Cell, Plan, Work, output_folder
 from ekss.benchmarks._machine import peak_megabytes, provenance
 from ekss.benchmarks._rows import Row, finished, read_rows, write_row
+from ekss.benchmarks._versions import code_in, code_of
 
 # Loaded before a cell starts: limits on threads reach only what is loaded, and most
 # of the time of a small cell would go into imports.
@@ -86,11 +87,31 @@ class _Clock:
         return max(work / self.jobs, max(under_way, default=0.0))
 
 
-def open_cells(plan: Plan, folder: Path) -> list[Cell]:
-    """Return the cells that are still to be computed, costly ones first."""
+def open_cells(plan: Plan, folder: Path, *, keep_old: bool = False) -> list[Cell]:
+    """Return the cells that are still to be computed, costly ones first.
+
+    Rows that other code made count as results only with ``keep_old``.
+    """
     rows = read_rows(folder, plan.cells)
-    left = [cell for cell in plan.cells if not finished(rows.get(cell.key))]
+    old = set() if keep_old else {cell.key for cell in old_cells(plan, folder)}
+    left = [
+        cell
+        for cell in plan.cells
+        if cell.key in old or not finished(rows.get(cell.key))
+    ]
     return sorted(left, key=lambda cell: -cell.cost)
+
+
+def old_cells(plan: Plan, folder: Path) -> list[Cell]:
+    """Return the cells whose rows were made by other code than the present one."""
+    rows = read_rows(folder, plan.cells)
+    return [
+        cell
+        for cell in plan.cells
+        if finished(row := rows.get(cell.key))
+        and row is not None
+        and code_in(row) != code_of(cell.table, plan.work)
+    ]
 
 
 def run_plan(
@@ -100,9 +121,13 @@ def run_plan(
     jobs: int = 1,
     threads: int = 1,
     fresh: bool = False,
+    keep_old: bool = False,
     report: Callable[[Step], None] | None = None,
 ) -> dict[str, Row]:
     """Compute the cells of a plan that are not on disk yet; return all rows.
+
+    A row on disk counts only if the code that decides results is still the same
+    (:func:`ekss.benchmarks._versions.code_of`); other rows are computed again.
 
     A cell that raises, runs out of memory or crashes gets a row with the reason under
     "failed" and is tried again in the next run; the others go on. If this process is
@@ -119,6 +144,8 @@ def run_plan(
         Threads of BLAS and OpenMP a cell.
     fresh : bool, default=False
         Compute every cell again.
+    keep_old : bool, default=False
+        Let rows that other code made count, too. Pages say so in their first line.
     report : callable, default=None
         Called with a :class:`Step` when a cell starts and when it ends.
 
@@ -128,7 +155,9 @@ def run_plan(
         Rows, finished or failed, by the cells' keys.
     """
     output_folder(folder)
-    todo = open_cells(plan, folder)
+    todo = open_cells(plan, folder, keep_old=keep_old)
+    codes = {cell.table: code_of(cell.table, plan.work) for cell in plan.cells}
+    made = provenance()  # before anything can be edited while cells run
     if fresh:
         todo = sorted(plan.cells, key=lambda cell: -cell.cost)
     total, done = len(plan.cells), len(plan.cells) - len(todo)
@@ -147,7 +176,8 @@ def run_plan(
                 tell(running[-1].cell, None)
             for run in _wait_for_some(running):
                 running.remove(run)
-                row = write_row(folder, run.cell, _collect(run))
+                origin = {"code": codes[run.cell.table], **made}
+                row = write_row(folder, run.cell, {**_collect(run), **origin})
                 done += 1
                 clock.learn(run.cell, time.monotonic() - run.started)
                 tell(run.cell, row)
@@ -184,7 +214,7 @@ def _collect(run: _Running) -> Row:
         content = {"failed": _reason(run.process.exitcode)}
     stamp = datetime.now(UTC).isoformat(timespec="seconds")
     wall = round(time.monotonic() - run.started, 2)
-    return {**content, **provenance(), "date": stamp, "wall_seconds": wall}
+    return {**content, "date": stamp, "wall_seconds": wall}
 
 
 def _reason(code: int | None) -> str:

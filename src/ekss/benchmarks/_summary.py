@@ -13,6 +13,7 @@ from ekss.benchmarks._cells import Cell, Plan
 from ekss.benchmarks._paper import ERRORS
 from ekss.benchmarks._rows import Row, finished
 from ekss.benchmarks._settings import COLUMNS, SWEPT
+from ekss.benchmarks._versions import code_in, libraries_in
 
 # A difference of more points than this to the paper's figure is to be explained.
 NOTABLE = 5.0
@@ -26,8 +27,14 @@ class Figure:
 
     Attributes
     ----------
-    errors : tuple of float
-        Errors in percent, one a seed.
+    mean : float or None
+        Mean error over seeds, in percent.
+    spread : float or None
+        Standard deviation over seeds; None for a single one.
+    lowest, highest : float or None
+        Range over seeds.
+    seeds : int
+        How many there are.
     best : dict or None
         Parameters that gave the lowest error with the first seed.
     seconds : float
@@ -36,23 +43,22 @@ class Figure:
         Largest memory of a cell.
     reason : str
         Why there are no errors.
+    codes, commits, libraries : tuple of str
+        Versions that made the rows, each once.
     """
 
-    errors: tuple[float, ...] = ()
+    mean: float | None = None
+    spread: float | None = None
+    lowest: float | None = None
+    highest: float | None = None
+    seeds: int = 0
     best: dict[str, Any] | None = None
     seconds: float = 0.0
     megabytes: float = 0.0
     reason: str = ""
-
-    @property
-    def mean(self) -> float | None:
-        """Mean error over seeds."""
-        return fmean(self.errors) if self.errors else None
-
-    @property
-    def spread(self) -> float | None:
-        """Standard deviation over seeds; None for a single one."""
-        return pstdev(self.errors) if len(self.errors) > 1 else None
+    codes: tuple[str, ...] = ()
+    commits: tuple[str, ...] = ()
+    libraries: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -132,12 +138,24 @@ def _figure(by_seed: Mapping[int, Row], missing: str) -> Figure:
         failures = [row["failed"] for row in by_seed.values()]
         reason = missing or (f"failed: {failures[0]}" if failures else "not run yet")
         return Figure(reason=reason)
+    errors = [row["error"] for row in done]
     return Figure(
-        errors=tuple(row["error"] for row in done),
+        mean=fmean(errors),
+        spread=pstdev(errors) if len(errors) > 1 else None,
+        lowest=min(errors),
+        highest=max(errors),
+        seeds=len(errors),
         best=_told_best(done[0]),
         seconds=sum(row["seconds"] for row in done),
         megabytes=max(row["peak_megabytes"] for row in done),
+        codes=_each_once(code_in(row) for row in done),
+        commits=_each_once(row["commit"] for row in done),
+        libraries=_each_once(libraries_in(row) for row in done),
     )
+
+
+def _each_once(values: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(set(values)))
 
 
 def _lowest(rows: list[Row]) -> Row:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
@@ -15,8 +16,8 @@ from numpy.typing import NDArray
 
 from ekss.benchmarks._cells import Cell, Plan, Result
 from ekss.benchmarks._costs import START, estimate
-from ekss.benchmarks._label_free import fit_and_record
-from ekss.benchmarks._methods import labellings, resolved, setting_name
+from ekss.benchmarks._label_free import other_choices
+from ekss.benchmarks._methods import estimator, labellings, resolved, setting_name
 from ekss.benchmarks._paper import DATASETS, METHODS
 from ekss.benchmarks._profiles import Profile
 from ekss.benchmarks._recipes import (
@@ -31,12 +32,13 @@ from ekss.benchmarks._settings import COLUMNS, settings
 
 @dataclass(frozen=True)
 class Score:
-    """How good one labelling is; error in percent."""
+    """How good one labelling is; error in percent, and a digest of the labels."""
 
     error: float
     nmi: float
     ari: float
     setting: str
+    labels: str
 
 
 def plan_table1(
@@ -157,9 +159,10 @@ def run_cell(cell: Cell) -> Result:
     Returns
     -------
     result : dict
-        "error" (percent), "nmi" and "ari" of the best setting, "best" (its
-        parameters) and "errors" of all; for several sequences their means, and the
-        best setting and error of each under "sequences".
+        "error" (percent), "nmi", "ari" and "labels" (:func:`digest_of_labels`) of the
+        best setting, "best" (its parameters) and "errors" of all; for several
+        sequences their means, and the best setting, error and labels of each under
+        "sequences".
     """
     variants = dict(zip(sorted(cell.params["data"]), cell.files, strict=True))
     data = {variant: read_features(path) for variant, path in variants.items()}
@@ -190,9 +193,10 @@ def _recorded(cell: Cell, sets: list[Points]) -> Result:
     name = json.dumps(setting_name(setting))
     scores, others, n_base = [], [], []
     for points in sets:
-        model, other = fit_and_record(points, resolved(setting, points), cell.seed)
+        model = estimator(cell.method, resolved(setting, points), points, cell.seed)
+        model.fit(points.data)
         scores.append({name: _score(points, model.labels_, name)})
-        others.append(other)
+        others.append(other_choices(model, points.target))
         n_base.append(model.n_base_)
     names = [name for name in others[0] if all(name in other for other in others)]
     return {
@@ -225,7 +229,22 @@ def _score(points: Points, labels: NDArray[np.integer], name: str) -> Score:
         normalized_mutual_info(target, labels),
         adjusted_rand(target, labels),
         name,
+        digest_of_labels(labels),
     )
+
+
+def digest_of_labels(labels: NDArray[np.integer]) -> str:
+    """Return what tells whether two fits gave the same labels.
+
+    Examples
+    --------
+    >>> one, other = np.array([0, 1, 1]), np.array([0, 1, 1], np.uint8)
+    >>> digest_of_labels(one) == digest_of_labels(other)
+    True
+    >>> digest_of_labels(one) == digest_of_labels(1 - one)
+    False
+    """
+    return sha256(labels.astype("<i8").tobytes()).hexdigest()[:16]
 
 
 def _best(scores: Mapping[str, Score]) -> Score:
@@ -239,6 +258,7 @@ def _result(scores: Mapping[str, Score]) -> Result:
         "nmi": round(best.nmi, 5),
         "ari": round(best.ari, 5),
         "best": json.loads(best.setting),
+        "labels": best.labels,
         "errors": {name: round(score.error, 4) for name, score in scores.items()},
     }
 
@@ -268,6 +288,7 @@ def _result_of_sequences(
                 "n_clusters": some.n_clusters,
                 "error": round(score.error, 4),
                 "best": score.setting,
+                "labels": score.labels,
             }
             for some, score in zip(points, best, strict=True)
         },

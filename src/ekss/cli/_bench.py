@@ -14,6 +14,7 @@ from ekss.cli._bench_run import (
     DryRun,
     Fresh,
     Jobs,
+    KeepOld,
     Output,
     count_workers,
     run_and_write,
@@ -46,7 +47,7 @@ Methods = Annotated[
 ]
 ProfileName = Annotated[
     str,
-    typer.Option(help="smoke (minutes, subsets), quick (about an hour), paper (days)."),
+    typer.Option(help="smoke (minutes, subsets), quick (hours), paper (days)."),
 ]
 Home = Annotated[
     Path | None,
@@ -76,6 +77,7 @@ def table1(
     output: Output = DEFAULT_OUTPUT,
     data_home: Home = None,
     fresh: Fresh = False,
+    keep_old: KeepOld = False,
     dry_run: DryRun = False,
 ) -> None:
     """Errors of all methods on all data sets beside the paper's (its Table I)."""
@@ -93,6 +95,7 @@ def table1(
         output=output,
         jobs=jobs,
         fresh=fresh,
+        keep_old=keep_old,
         dry_run=dry_run,
         console=console,
     )
@@ -135,6 +138,7 @@ def ablation(
     output: Output = DEFAULT_OUTPUT,
     data_home: Home = None,
     fresh: Fresh = False,
+    keep_old: KeepOld = False,
     dry_run: DryRun = False,
 ) -> None:
     """Errors of label-free EKSS with each of its ideas switched off in turn."""
@@ -160,6 +164,7 @@ def ablation(
         output=output,
         jobs=jobs,
         fresh=fresh,
+        keep_old=keep_old,
         dry_run=dry_run,
         console=console,
     )
@@ -212,6 +217,7 @@ def scale(
     output: Output = DEFAULT_OUTPUT,
     data_home: Home = None,
     fresh: Fresh = False,
+    keep_old: KeepOld = False,
     dry_run: DryRun = False,
 ) -> None:
     """Time, memory and error of EKSS as the number of points grows, and MNIST-70k."""
@@ -239,6 +245,7 @@ def scale(
         output=output,
         jobs=1,
         fresh=fresh,
+        keep_old=keep_old,
         dry_run=dry_run,
         console=console,
     )

@@ -13,6 +13,7 @@ from ekss.cli._bench_run import (
     DryRun,
     Fresh,
     Jobs,
+    KeepOld,
     Output,
     run_and_write,
     say_missing,
@@ -49,15 +50,22 @@ def _command(name: str) -> Callable[..., None]:
         jobs: Jobs = -1,
         output: Output = DEFAULT_OUTPUT,
         fresh: Fresh = False,
+        keep_old: KeepOld = False,
         dry_run: DryRun = False,
     ) -> None:
-        _make(name, profile, jobs, output, fresh, dry_run)
+        _make(name, profile, jobs, output, fresh, keep_old, dry_run)
 
     return command
 
 
 def _make(
-    name: str, profile: str, jobs: int, output: Path, fresh: bool, dry_run: bool
+    name: str,
+    profile: str,
+    jobs: int,
+    output: Path,
+    fresh: bool,
+    keep_old: bool,
+    dry_run: bool,
 ) -> None:
     from rich.console import Console
 
@@ -76,6 +84,7 @@ def _make(
         output=output,
         jobs=jobs,
         fresh=fresh,
+        keep_old=keep_old,
         dry_run=dry_run,
         console=console,
     )

@@ -15,7 +15,7 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ekss.benchmarks import Plan, Step
+    from ekss.benchmarks import Cell, Plan, Step
 
 Jobs = Annotated[
     int,
@@ -23,6 +23,13 @@ Jobs = Annotated[
 ]
 Output = Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Compute every cell again.")]
+KeepOld = Annotated[
+    bool,
+    typer.Option(
+        "--keep-old",
+        help="Keep rows that another version of the code made; pages say so.",
+    ),
+]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Show cells and estimated times only.")
 ]
@@ -38,6 +45,7 @@ def run_and_write(
     output: Path,
     jobs: int,
     fresh: bool,
+    keep_old: bool,
     dry_run: bool,
     console: Console,
 ) -> None:
@@ -52,20 +60,32 @@ def run_and_write(
     output : Path
     jobs : int
         Cells at a time; -1 is one a core.
-    fresh, dry_run : bool
-        Compute every cell again; compute nothing.
+    fresh, keep_old, dry_run : bool
+        Compute every cell again; keep rows of another version of the code; compute
+        nothing.
     console : Console
     """
-    from ekss.benchmarks import run_plan
+    from ekss.benchmarks import old_cells, open_cells, run_plan
 
     workers = count_workers("jobs", jobs)
-    _say_estimate(plan, output, workers, fresh, console)
+    todo = open_cells(plan, output, keep_old=keep_old)
+    if fresh:
+        todo = list(plan.cells)
+    _say_estimate(plan, todo, workers, console)
+    _say_old(old_cells(plan, output), keep_old and not fresh, console)
     if dry_run:
         _say_costs(plan, console)
         return
     try:
         with _progress(console) as report:
-            rows = run_plan(plan, output, jobs=workers, fresh=fresh, report=report)
+            rows = run_plan(
+                plan,
+                output,
+                jobs=workers,
+                fresh=fresh,
+                keep_old=keep_old,
+                report=report,
+            )
     except KeyboardInterrupt:
         console.print("Stopped; finished cells are kept, the same command goes on.")
         raise typer.Exit(130) from None
@@ -95,12 +115,7 @@ def count_workers(option: str, wanted: int) -> int:
     return (os.cpu_count() or 1) if wanted == -1 else wanted
 
 
-def _say_estimate(
-    plan: Plan, output: Path, jobs: int, fresh: bool, console: Console
-) -> None:
-    from ekss.benchmarks import open_cells
-
-    todo = list(plan.cells) if fresh else open_cells(plan, output)
+def _say_estimate(plan: Plan, todo: list[Cell], jobs: int, console: Console) -> None:
     longest = max((cell.cost for cell in todo), default=0.0)
     seconds = max(sum(cell.cost for cell in todo) / jobs, longest)
     say(
@@ -108,6 +123,17 @@ def _say_estimate(
         f"{len(plan.cells)} cells, {len(plan.cells) - len(todo)} of them on disk; "
         f"about {_duration(seconds)} for the rest with {jobs} at a time",
     )
+
+
+def _say_old(old: list[Cell], kept: bool, console: Console) -> None:
+    """Tell of rows on disk that another version of the code made."""
+    if not old:
+        return
+    what = f"{len(old)} cells on disk were made by another version of the code"
+    done = (
+        "they are kept" if kept else "they are computed again (--keep-old keeps them)"
+    )
+    say(console, f"{what}; {done}")
 
 
 def _say_costs(plan: Plan, console: Console) -> None:

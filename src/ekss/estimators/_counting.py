@@ -19,7 +19,7 @@ from ekss.estimators._auto import Geometry, paper_top_q
 from ekss.estimators._cutting import Cutting
 from ekss.graph.coassociation import Votes
 from ekss.graph.companions import cluster_silhouettes, companion_shares
-from ekss.graph.selection import Evidence
+from ekss.graph.selection import Evidence, total_of
 
 # Where the search begins, and how far from its guess a round looks.
 FIRST_GUESS = 8
@@ -198,7 +198,8 @@ def _score(
         for (_, n), pool in zip(tasks, pools, strict=True)
         for cut in pool.cuts
     ]
-    totals = cutting.totals([labels for _, labels in cuts], evidence)
+    judged = cutting.judge([labels for _, labels in cuts], evidence)
+    totals = [total_of(one) for one in judged]
     best: dict[int, tuple[float, NDArray[np.int64]]] = {}
     for (n, labels), total in zip(cuts, totals, strict=True):
         if n not in best or total < best[n][0]:

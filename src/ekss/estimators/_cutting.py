@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from math import sqrt
 from typing import Any
@@ -42,11 +42,28 @@ _JUDGED_DIMS = 5
 
 @dataclass(frozen=True)
 class Candidate:
-    """A cut that was considered: how it was made, its q, its score."""
+    """A cut that was considered.
+
+    Attributes
+    ----------
+    origin : str
+        How it was made.
+    top_q : int
+        Votes kept per point in the graph that was cut.
+    score : float
+        Lower is better.
+    labels : ndarray of shape (n_points,)
+        Its clusters, in the smallest unsigned type.
+    judged : object
+        What the score function returned: by default a :class:`ekss.graph.CutScore`
+        with the terms of the score.
+    """
 
     origin: str
     top_q: int
     score: float
+    labels: NDArray[np.unsignedinteger] = field(compare=False, repr=False)
+    judged: Any = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -78,9 +95,16 @@ def neighbour_counts(
 
 
 def gather_evidence(
-    kept: Coordinates, geometry: Geometry, base_labels: NDArray[Any] | None
+    kept: Coordinates,
+    geometry: Geometry,
+    base_labels: NDArray[Any] | None,
+    energy: float = 1.0,
 ) -> Evidence:
-    """Bring together what cuts are judged by; None where no members vote."""
+    """Bring together what cuts are judged by.
+
+    ``base_labels`` is None where no members vote; residuals count as shares of
+    ``energy``.
+    """
     dims = np.linspace(geometry.low, geometry.high, _JUDGED_DIMS)
     return Evidence(
         kept.points,
@@ -88,6 +112,7 @@ def gather_evidence(
         geometry.affine,
         kept.outside,
         base_labels,
+        energy=energy,
     )
 
 
@@ -156,7 +181,8 @@ class Cutting:
         found = distinct_cuts([pool.cuts for pool in pools])
         if not found:
             return None
-        totals = self.totals([cut.labels for _, cut in found], evidence)
+        judged = self.judge([cut.labels for _, cut in found], evidence)
+        totals = [total_of(one) for one in judged]
         order = np.argsort(totals, kind="stable")
         graph, best = found[order[0]]
         pool = pools[graph]
@@ -170,7 +196,13 @@ class Cutting:
             embedding,
             pool.embedding.values[: n_clusters + 1],
             tuple(
-                Candidate(found[i][1].origin, counts[found[i][0]], float(totals[i]))
+                Candidate(
+                    found[i][1].origin,
+                    counts[found[i][0]],
+                    totals[i],
+                    found[i][1].labels.astype(np.min_scalar_type(n_clusters - 1)),
+                    judged[i],
+                )
                 for i in order
             ),
         )
@@ -182,10 +214,10 @@ class Cutting:
         cut = partial(_cut, votes, neighbours, tasks, self.cutters, self.seed)
         return self._map(cut, len(tasks), "cuts")
 
-    def totals(
+    def judge(
         self, labels: Sequence[NDArray[np.int64]], evidence: Evidence
-    ) -> list[float]:
-        """Score every partition."""
+    ) -> list[Any]:
+        """Return what the score function says of every partition."""
         judge = partial(judge_cut, labels, evidence, self.score)
         return self._map(judge, len(labels), "choice")
 
@@ -226,9 +258,9 @@ def judge_cut(
     evidence: Evidence,
     score: Score,
     number: int,
-) -> float:
+) -> Any:
     """Score one partition; a function of the module, so that processes can call."""
-    return total_of(score(labels[number], evidence))
+    return score(labels[number], evidence)
 
 
 def distinct_cuts(pools: Sequence[Sequence[Cut]]) -> list[tuple[int, Cut]]:

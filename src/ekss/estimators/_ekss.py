@@ -40,7 +40,9 @@ class EKSS(VotingClusterer):
 
     By default nothing needs tuning: dimensions come from the data, and of many cuts of
     the votes the one is kept on which subspaces and votes agree best. With integers for
-    ``subspace_dim``, ``n_candidates`` and ``top_q`` it is the algorithm of the paper.
+    ``subspace_dim``, ``n_candidates`` and ``top_q``, ``divide_by_size=False``,
+    ``base="pca"``, ``max_samples=None`` and ``graph="exact"`` it is the algorithm of
+    the paper, for any number of rows.
 
     Parameters
     ----------
@@ -129,7 +131,12 @@ class EKSS(VotingClusterer):
     n_jobs : int, default=None
         Parallel workers, as in joblib. Labels do not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Seed; the same int gives the same labels, in any order of members.
+        Seed; on one machine the same int gives the same labels, in any order of
+        members. Another kind of processor, another BLAS or another version of NumPy
+        or SciPy rounds differently: a default fit then has the same candidates but for
+        rounding, and where two of them score all but equally it may keep the other
+        one, with another error. ``candidates_`` and ``removals_`` show how close the
+        choice was.
     verbose : int, default=0
         Show an estimate of memory and time on stderr, then progress bars.
 
@@ -154,7 +161,8 @@ class EKSS(VotingClusterer):
         where there is one, to show the gap.
     candidates_ : tuple
         With ``top_q="auto"``: every cut that was considered, best first, with its
-        ``origin``, ``top_q`` and ``score``; otherwise empty.
+        ``origin``, ``top_q``, ``score``, ``labels`` and ``judged``, what the score
+        function returned; otherwise empty.
     counts_ : tuple
         With ``n_clusters="auto"``: the numbers of clusters of the last round of the
         search, best first, with ``n_clusters``, ``score`` and ``confirmed``; otherwise
@@ -169,7 +177,8 @@ class EKSS(VotingClusterer):
         the same cluster, where it was measured last.
     sample_ : ndarray or None
         Numbers of the rows whose votes were cut, ascending; None if all were. With a
-        sample, ``affinity_``, ``base_labels_`` and ``embedding_`` have its rows only.
+        sample, ``affinity_``, ``base_labels_``, ``embedding_`` and the labels of
+        ``candidates_`` have its rows only.
     graph_ : str
         How the graph was made: "exact", "approximate" or "sample".
     affine_ : bool

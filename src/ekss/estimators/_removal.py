@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import isnan, log
+from math import isnan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,9 +78,8 @@ def tried_rows(n_samples: int, n_clusters: int) -> int:
 def try_removals(
     points: NDArray[np.floating],
     directions: NDArray[np.floating],
-    score: Callable[[NDArray[np.floating]], float],
+    score: Callable[[NDArray[np.floating], float], float],
     *,
-    by_energy: bool,
     report: Callable[[int], None],
 ) -> tuple[Removal, ...]:
     """Score the points without none, one, ... all directions.
@@ -91,11 +90,10 @@ def try_removals(
     directions : ndarray of shape (n_directions, n_features)
         Orthonormal rows, strongest first.
     score : callable
-        Of points of unit length; lower is better.
-    by_energy : bool
-        Whether the score is the logarithm of a residual among other factors. The
-        residual then counts as a share of the energy outside of all directions, for
-        those that stay in would else be praised for being fitted.
+        ``score(rest, energy)``, lower is better. ``rest`` are the points of unit length
+        without some of the directions; ``energy`` is their mean squared length outside
+        of all directions. A residual has to count as a share of it: otherwise
+        directions that stay in would be praised for being easy to fit.
     report : callable
         Told 1 after each trial.
 
@@ -108,9 +106,8 @@ def try_removals(
     tried = []
     for count in range(len(directions) + 1):
         rest = without(points, directions[:count], unit=True)
-        found = float(score(rest))
-        if by_energy:
-            found -= log(_energy(without(rest, directions[count:], unit=False)))
+        energy = _energy(without(rest, directions[count:], unit=False))
+        found = float(score(rest, energy))
         tried.append(Removal(count, float("inf") if isnan(found) else found))
         report(1)
     lowest = min(one.score for one in tried)

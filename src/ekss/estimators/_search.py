@@ -28,7 +28,7 @@ from ekss.estimators._fitting import all_or_nothing, as_part, warn_of_doubts
 from ekss.estimators._search_score import mean_graph, score_by_weakest
 from ekss.estimators._search_settings import Grid, Setting, settings_to_try
 from ekss.graph.cuts import CUTTERS, Cut, Cutter, candidate_cuts
-from ekss.graph.selection import Score
+from ekss.graph.selection import Score, total_of
 from ekss.graph.spectral import number_by_appearance
 
 
@@ -242,7 +242,7 @@ class LabelFreeSearch(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
         score = score_by_weakest if self.cut_score is None else self.cut_score
         labels = [cut.labels for _, cut in found]
         judge = partial(judge_cut, labels, evidence, score)
-        return self._map(judge, len(found), "choice")
+        return [total_of(one) for one in self._map(judge, len(found), "choice")]
 
     def _map(self, function: Any, count: int, description: str) -> list[Any]:
         with same_warning_filters():

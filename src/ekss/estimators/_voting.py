@@ -254,16 +254,15 @@ class VotingClusterer(SubspaceClusterer):
             n_clusters=n_clusters, remove_components=0, affine=False, normalize=True
         )
         given = not isinstance(self.n_clusters, str)
-        score = scout._score if given else scout._score_of_guess
+
+        def score(rest: NDArray[np.floating], energy: float) -> float:
+            if given:
+                return scout._score(rest, seed, energy)
+            return scout._score_of_guess(rest, seed)
+
         self._show_notice()
         with progress("preprocessing", most + 1, show=self.verbose > 0) as advance:
-            tried = try_removals(
-                sample,
-                directions,
-                lambda rest: score(rest, seed),
-                by_energy=given and self.cut_score is None,
-                report=advance,
-            )
+            tried = try_removals(sample, directions, score, report=advance)
         self._tried = origin, tried
         return tried
 
@@ -271,11 +270,11 @@ class VotingClusterer(SubspaceClusterer):
         say(self._notice, show=bool(self._notice))
         self._notice = ""
 
-    def _score(self, points: NDArray[np.floating], seed: int) -> float:
+    def _score(self, points: NDArray[np.floating], seed: int, energy: float) -> float:
         """Return the score of the best cut of one graph of the points."""
         ballot = self._vote(points, seed)
         counts = (default_top_q(len(ballot.kept.points), self.n_clusters_),)
-        chosen = self._best_cut(ballot, counts)
+        chosen = self._best_cut(ballot, counts, energy)
         return float("inf") if chosen is None else chosen.candidates[0].score
 
     def _score_of_guess(self, points: NDArray[np.floating], seed: int) -> float:
@@ -365,10 +364,14 @@ class VotingClusterer(SubspaceClusterer):
         votes = ballot.cutting.votes(ballot.ensemble)
         return ballot.cutting.once(votes, n_clusters, q, self.n_eigenvectors)
 
-    def _best_cut(self, ballot: Ballot, counts: Sequence[int]) -> ChosenCut | None:
+    def _best_cut(
+        self, ballot: Ballot, counts: Sequence[int], energy: float = 1.0
+    ) -> ChosenCut | None:
         """Cut the graphs of these q in many ways and keep the best cut, if any."""
         cutting, ensemble = ballot.cutting, ballot.ensemble
-        evidence = gather_evidence(ballot.kept, ballot.geometry, ensemble.labels)
+        evidence = gather_evidence(
+            ballot.kept, ballot.geometry, ensemble.labels, energy
+        )
         return cutting.best(cutting.votes(ensemble), evidence, self.n_clusters_, counts)
 
     def _makes_one_cut(self) -> bool:

@@ -60,6 +60,8 @@ class Evidence:
         Labels of ensemble members; a point's companions in them are asked.
     graph : csr_array of shape (n_points, n_points) or None
         Where there are no members: the edges of a point are asked instead.
+    energy : float
+        Mean squared length of a point that counts; residuals are shares of it.
     """
 
     points: NDArray[np.floating]
@@ -68,6 +70,7 @@ class Evidence:
     outside: NDArray[np.floating] | None = None
     base_labels: NDArray[Any] | None = None
     graph: csr_array | None = None
+    energy: float = 1.0
 
     @cached_property
     def norms(self) -> NDArray[np.floating]:
@@ -91,7 +94,8 @@ class CutScore:
     residual : float
         Geometric mean over dimensions of the mean squared distance of points to
         the subspace of their cluster, each cluster's raised by
-        :math:`(1 - d / n_k)^{-2}` as in generalised cross-validation.
+        :math:`(1 - d / n_k)^{-2}` as in generalised cross-validation; divided by the
+        ``energy`` of the evidence.
     overlap : float
         1.2 - S with S the mean over points and dimensions of
         :math:`(r' - r) / \max(r, r')`, r the squared distance to the own, r' to the
@@ -221,7 +225,7 @@ def fit_quality(
         other = rest.min(axis=1)
         costs += (own * raise_by[own_label]).sum(axis=0)
         silhouette += float(((other - own) / np.maximum(other, own)).mean(axis=1).sum())
-    residual = float(np.exp(np.log(costs / len(points)).mean()))
+    residual = float(np.exp(np.log(costs / len(points)).mean())) / evidence.energy
     return residual, silhouette / len(points)
 
 
