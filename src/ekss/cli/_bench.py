@@ -177,6 +177,7 @@ def hopkins(
     output: Output = DEFAULT_OUTPUT,
     data_home: Home = None,
     fresh: Fresh = False,
+    keep_old: KeepOld = False,
     dry_run: DryRun = False,
 ) -> None:
     """SSC on Hopkins 155 with its authors' setting, and what stopping early does."""
@@ -201,6 +202,7 @@ def hopkins(
         output=output,
         jobs=jobs,
         fresh=fresh,
+        keep_old=keep_old,
         dry_run=dry_run,
         console=console,
     )
