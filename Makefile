@@ -10,7 +10,8 @@ LOWEST_STAMP := $(LOWEST)/.installed
 CPUS := Nehalem Haswell SkylakeX
 PYTEST := -m pytest --numprocesses 2 --dist loadfile
 
-.PHONY: help demo test lint types tests tests-cpus tests-lowest bench bench-scale clean
+.PHONY: help demo test lint types tests tests-cpus tests-lowest
+.PHONY: bench bench-scale publish clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 14
@@ -58,6 +59,9 @@ bench: $(STAMP)  ## speed as ratios, each against its limit in the same run
 
 bench-scale: $(STAMP)  ## time and memory up to a million points, to ekss-results/
 	$(BIN)/ekss bench scale
+
+publish: $(STAMP)  ## make pictures and numbers of the README and the docs again, some minutes
+	$(BIN)/python benchmarks/publish.py
 
 clean:  ## remove the environment and everything generated
 	rm -rf $(VENV) $(LOWEST) demo build dist .pytest_cache .ruff_cache .mypy_cache

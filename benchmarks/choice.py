@@ -1,12 +1,11 @@
 """Picture how the label-free choice tells a good cut of USPS from a bad one.
 
-Run: python benchmarks/choice.py docs/images/choice.png, after ekss data fetch usps.
+Run: python benchmarks/publish.py choice, after ekss data fetch usps.
 True labels name the clusters in the picture; nothing else sees them.
 """
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,6 @@ from matplotlib.figure import Figure
 
 from ekss import EKSS
 from ekss.datasets import fetch_usps
-from ekss.graph import score_cut
 from ekss.metrics import clustering_error
 from ekss.preprocessing import UnitRows
 
@@ -23,16 +21,9 @@ COLOURS = ("#a63603", "#08519c")
 
 
 def pool_of_cuts(points: np.ndarray) -> list:
-    """Every cut of the last pool that was judged, with its score."""
-    pools: dict[int, list] = {}
-
-    def remember(labels, evidence):
-        score = score_cut(labels, evidence)
-        pools.setdefault(id(evidence), []).append((labels, score, evidence))
-        return score
-
-    EKSS(10, random_state=0, n_jobs=-1, cut_score=remember, verbose=1).fit(points)
-    return max(pools.values(), key=lambda pool: len(pool[0][0]))
+    """Every cut that the default considers, with its score, best first."""
+    model = EKSS(10, random_state=0, n_jobs=-1, verbose=1).fit(points)
+    return [(cut.labels, cut.judged) for cut in model.candidates_]
 
 
 def name_of(digits: np.ndarray) -> str:
@@ -99,7 +90,7 @@ def draw_terms(axis, bads: dict, good) -> None:
 
 
 def main(path: Path) -> None:
-    data = fetch_usps()
+    data = fetch_usps(download_if_missing=False)
     images = data.data.reshape(-1, 16, 16)
     points = UnitRows().fit_transform(data.data.astype(np.float32))
     pool = pool_of_cuts(points)
@@ -121,8 +112,3 @@ def main(path: Path) -> None:
     bads = {title: cut[1] for title, cut in shown.items()}
     draw_terms(bottom.subplots(), bads, good[1])
     figure.savefig(path, dpi=130)
-    print("truth", score_cut(data.target.astype(np.int64), good[2]))
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))

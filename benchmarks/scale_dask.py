@@ -70,7 +70,7 @@ def peak_memory() -> tuple[int, float]:
     return os.getpid(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def measure(client: Client, n_rows: int, height: int) -> None:
+def measure(client: Client, n_rows: int, height: int) -> dict[str, float | int]:
     bases = random_bases(CLUSTERS, FEATURES, DIM, np.random.default_rng(0))
     points = planted_array(n_rows, height, bases)
     size = points.nbytes / 2**20
@@ -86,8 +86,52 @@ def measure(client: Client, n_rows: int, height: int) -> None:
         print(
             f"worker {process}: peak {peak:.0f} MB, {before.get(process, 0):.0f} before"
         )
-    print(f"this process, with the scheduler: peak {peak_memory()[1]:.0f} MB")
-    print(f"workers restarted: {len(before.keys() - after.keys())}")
+    process = peak_memory()[1]
+    restarted = len(before.keys() - after.keys())
+    print(f"this process, with the scheduler: peak {process:.0f} MB")
+    print(f"workers restarted: {restarted}")
+    return {
+        "rows": n_rows,
+        "features": FEATURES,
+        "workers": len(after),
+        "seconds": seconds,
+        "worker_megabytes": max(after.values()),
+        "worker_megabytes_before": max(before.values()),
+        "process_megabytes": process,
+        "restarted": restarted,
+        "error": 100 * error,
+    }
+
+
+def run(
+    n_rows: int = 2_000_000,
+    height: int = 100_000,
+    workers: int = 2,
+    memory: str = "2GB",
+) -> dict[str, float | int]:
+    """Fit on a local cluster; return what was measured.
+
+    Parameters
+    ----------
+    n_rows, height : int
+        Rows of the array and of a chunk.
+    workers : int
+        Processes of one thread each.
+    memory : str
+        Limit of each worker.
+    """
+    with (
+        LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            protocol="tcp://",
+            memory_limit=memory,
+            dashboard_address=":0",
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        return measure(client, n_rows, height)
 
 
 def main() -> None:
@@ -97,18 +141,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--memory", default="2GB", help="limit of each worker")
     chosen = parser.parse_args()
-    with (
-        LocalCluster(
-            n_workers=chosen.workers,
-            threads_per_worker=1,
-            processes=True,
-            protocol="tcp://",
-            memory_limit=chosen.memory,
-            dashboard_address=":0",
-        ) as cluster,
-        Client(cluster) as client,
-    ):
-        measure(client, chosen.rows, chosen.chunk)
+    run(chosen.rows, chosen.chunk, chosen.workers, chosen.memory)
 
 
 if __name__ == "__main__":

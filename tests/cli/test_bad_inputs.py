@@ -118,8 +118,7 @@ BAD_OPTIONS = {
     "unknown method": ((*K, "--method", "kmeans"), "kmeans"),
     "graph of no kind": ((*K, "--graph", "dense"), "--graph 'dense' is not known"),
     "few samples": ((*K, "--max-samples", "0"), "--max-samples 0 is below 1"),
-    "no memory": ((*K, "--memory-limit", "lots"), "--memory-limit 'lots' is no amount"),
-    "little memory": ((*K, "--memory-limit", "1MB"), "than --memory-limit 1 MB; no"),
+    "no memory": ((*K, "--memory-limit", "lots"), "--memory-limit 'lots' is not an"),
     "foreign limit": (
         (*K, "--method", "kss", "--memory-limit", "1GB"),
         "--memory-limit is not known to method kss",
@@ -193,6 +192,19 @@ def test_bad_options_are_refused_in_one_line(ekss, files, case):
     quiet = () if "--json" in words else ("--quiet",)
     line = refused(ekss, files, "cluster", "points.npy", *words, *outputs, *quiet)
     assert expected in line
+
+
+@pytest.mark.parametrize("method", ["ekss", "ssc"])
+def test_too_little_memory_is_told_in_one_line_and_nothing_is_written(
+    ekss, files, method
+):
+    words = ("-k", 3, "--method", method, "--memory-limit", "1MB", "-o", "labels.csv")
+    ended = ekss("cluster", "points.npy", *words, "--quiet")
+    assert ended.code == 1
+    (line,) = ended.err.splitlines()
+    assert line.startswith("ekss: not enough memory: ")
+    assert "more than --memory-limit 1 MB; " in line
+    assert not (files / "labels.csv").exists()
 
 
 def saved(ekss):

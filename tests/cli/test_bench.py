@@ -47,6 +47,14 @@ def test_table1_runs_what_is_there_and_tells_how_to_get_the_rest(home, tmp_path)
     assert "not comparable" in (output / "table1.md").read_text()
     again = invoke(*arguments)
     assert "4 cells, 4 of them on disk" in again.output
+    for path in output.glob("rows/*.json"):
+        row = json.loads(path.read_text())
+        path.write_text(json.dumps({**row, "code": "of another day"}))
+    old = "4 cells on disk were made by another version of the code; they are "
+    kept = invoke(*arguments, "--keep-old")
+    assert f"{old}kept" in kept.output
+    assert "EARLIER VERSION" in kept.output
+    assert f"{old}computed again" in invoke(*arguments, "--dry-run").output
     third = invoke("table3", "--profile", "smoke", "--data-home", home, "-o", output)
     assert "top_q=3" in third.output
 

@@ -58,7 +58,9 @@ def test_removal_of_components_stays_automatic(leaning, given):
 
 
 @pytest.mark.parametrize(
-    "given", [{"subspace_dim": 2}, {"n_neighbors": 5}, {"member": KSSMember(3)}], ids=str
+    "given",
+    [{"subspace_dim": 2}, {"n_neighbors": 5}, {"member": KSSMember(3)}],
+    ids=str,
 )
 def test_affine_subspaces_are_recognised_whatever_else_is_given(tracks, given):
     assert model().fit(tracks).affine_
@@ -84,7 +86,10 @@ def test_score_changes_the_score_and_nothing_else(leaning):
 
 
 def test_dimension_leaves_the_number_of_candidates(planted):
-    automatic, given = model().fit(planted.data), model(subspace_dim=2).fit(planted.data)
+    automatic, given = (
+        model().fit(planted.data),
+        model(subspace_dim=2).fit(planted.data),
+    )
     assert automatic.member_labels_.max() >= 8
     assert given.member_labels_.max() >= 8
     assert given.subspace_dim_ == 2

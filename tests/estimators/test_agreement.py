@@ -1,14 +1,14 @@
 import numpy as np
 import pytest
-
-from ekss import EKSS
-from ekss.datasets import make_union_of_subspaces
-from ekss.estimators import _agreement as module
 from ekss.estimators._agreement import grow_ensemble, halves_agreement, matched_share
 from ekss.estimators._auto import Geometry
 from ekss.estimators._coordinates import Coordinates
 from ekss.estimators._cutting import Cutting
 from ekss.estimators._members import Ensemble, Wanted, member_options
+
+from ekss import EKSS
+from ekss.datasets import make_union_of_subspaces
+from ekss.estimators import _agreement as module
 from ekss.graph import CUTTERS, score_cut
 from ekss.metrics import clustering_error
 

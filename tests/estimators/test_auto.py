@@ -1,8 +1,5 @@
 import numpy as np
 import pytest
-
-from ekss import EKSS
-from ekss.datasets import make_union_of_subspaces
 from ekss.estimators._auto import (
     Geometry,
     _directions_for,
@@ -12,6 +9,9 @@ from ekss.estimators._auto import (
     has_flat_neighbourhoods,
     resolve_geometry,
 )
+
+from ekss import EKSS
+from ekss.datasets import make_union_of_subspaces
 from ekss.metrics import clustering_error
 
 N_FRAMES = 20

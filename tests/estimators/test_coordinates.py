@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-
 from ekss.estimators._coordinates import leading_coordinates
 
 

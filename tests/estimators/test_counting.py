@@ -1,10 +1,5 @@
 import numpy as np
 import pytest
-
-from ekss import EKSS
-from ekss.core.ensemble import MemberOptions
-from ekss.datasets import make_union_of_subspaces
-from ekss.estimators import _voting as module
 from ekss.estimators._auto import Geometry
 from ekss.estimators._counting import (
     Count,
@@ -16,6 +11,11 @@ from ekss.estimators._counting import (
     seek_counts,
     smoothed,
 )
+
+from ekss import EKSS
+from ekss.core.ensemble import MemberOptions
+from ekss.datasets import make_union_of_subspaces
+from ekss.estimators import _voting as module
 from ekss.metrics import clustering_error
 
 

@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
+from ekss.estimators._auto import Geometry
+from ekss.estimators._coordinates import Coordinates
+from ekss.estimators._cutting import Cutting, gather_evidence, neighbour_counts
 from sklearn.base import clone
 
 from ekss import EKSS
 from ekss.datasets import make_union_of_subspaces
-from ekss.estimators._auto import Geometry
-from ekss.estimators._coordinates import Coordinates
-from ekss.estimators._cutting import Cutting, gather_evidence, neighbour_counts
 from ekss.graph import (
     CUTTERS,
     nearest_by_votes,

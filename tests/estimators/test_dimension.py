@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
-
-from ekss.datasets import make_union_of_subspaces
 from ekss.estimators._auto import estimate_dim
 from ekss.estimators._dimension import clear_dim
+
+from ekss.datasets import make_union_of_subspaces
 
 
 def estimate(X, n_clusters, seed=0):

@@ -4,13 +4,14 @@ import dask.array as da
 import numpy as np
 import pytest
 from scipy.linalg import subspace_angles
+from sklearn.naive_bayes import CategoricalNB
 
 from ekss import EKSS
 from ekss.core.bases import fit_clusters
 from ekss.core.ksubspaces import assign
 from ekss.core.updates import power_moments, power_step, update_power
 from ekss.datasets import make_union_of_subspaces
-from ekss.estimators import _sampling
+from ekss.estimators import _extension, _sampling
 from ekss.metrics import clustering_error
 from ekss.runtime.rows import MemoryRows
 
@@ -177,3 +178,19 @@ def test_predict_reads_rows_block_by_block(small_samples, union, tmp_path):
     np.testing.assert_allclose(model.score(chunked), model.score(union.data))
     with pytest.raises(ValueError, match="19 features"):
         model.predict(chunked[:, :19].rechunk({1: -1}))
+
+
+def test_rows_get_the_cluster_that_naive_bayes_gives_them():
+    rng = np.random.default_rng(0)
+    truth = rng.integers(3, size=200)
+    members = np.where(rng.random((200, 12)) < 0.7, truth[:, None], 3)
+    members = (members + np.arange(12)) % 5
+    voters = CategoricalNB(min_categories=np.full(12, 5)).fit(members, truth)
+    new = rng.integers(5, size=(500, 12))
+    expected = voters.predict_joint_log_proba(new)
+    first, second = np.sort(expected, axis=1)[:, :-3:-1].T
+    sure = first - second > 1e-9
+    assert sure.sum() > 400
+    np.testing.assert_array_equal(
+        _extension._most_likely(voters, new)[sure], voters.predict(new)[sure]
+    )

@@ -3,10 +3,6 @@
 import dask.array as da
 import numpy as np
 import pytest
-
-from ekss import EKSS
-from ekss.core.scaling import unit_rows, without
-from ekss.datasets import make_union_of_subspaces
 from ekss.estimators._memory import workload_of
 from ekss.estimators._removal import (
     Removal,
@@ -16,6 +12,10 @@ from ekss.estimators._removal import (
     tried_rows,
     try_removals,
 )
+
+from ekss import EKSS
+from ekss.core.scaling import unit_rows, without
+from ekss.datasets import make_union_of_subspaces
 from ekss.graph import score_cut
 from ekss.io import load_model, save_model
 from ekss.metrics import clustering_error

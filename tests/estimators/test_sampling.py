@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from ekss.estimators._sampling import (
     draw_sample,
     enough_rows,

@@ -8,6 +8,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from ekss.core.admm import violations
 from ekss.core.scaling import unit_rows
 from ekss.core.ssc import make_objective, sparse_codes
 from ekss.datasets import make_union_of_subspaces
@@ -129,17 +130,18 @@ def test_early_stop_warns_with_the_number_of_points(planted):
 def test_memory_refusal_names_need_limit_and_remedy(planted):
     X, _ = planted
     pattern = (
-        r"90 points of 20 features need \S+ GB, above memory_limit=1e-06 GB; raise it, "
-        r"or use SSCOMP, EnSC or EKSS"
+        r"^sparse coding of 90 points of 20 features needs about 0\.4 GB, more than "
+        r"memory_limit=5 MB; use SSCOMP, EnSC or EKSS"
     )
     with pytest.raises(MemoryError, match=pattern):
-        SSC(3, memory_limit=1000).fit(X)
+        SSC(3, memory_limit="5MB").fit(X)
 
 
 def test_little_memory_makes_blocks_smaller_and_changes_nothing(planted):
     X, _ = planted
     usual = SSC(3, random_state=0)
-    small = SSC(3, memory_limit=100_000, random_state=0)
+    least = usual._needed_bytes(X, usual._fitting_block(X) // 2)
+    small = SSC(3, memory_limit=int(least) + 1, random_state=0)
     assert small._fitting_block(X) < usual._fitting_block(X)
     np.testing.assert_array_equal(usual.fit(X).labels_, small.fit(X).labels_)
 
@@ -151,11 +153,11 @@ def test_little_memory_makes_blocks_smaller_and_changes_nothing(planted):
         ({"alpha_outliers": -1.0}, "alpha_outliers=-1.0 is outside"),
         ({"alpha": None}, "leave no term for the misfit"),
         ({"penalty": 0}, "penalty=0 is not positive; choose above 0"),
+        ({"penalty": "fast"}, "penalty='fast' is not known; pass 'auto' or"),
         ({"keep": 0.0}, "keep=0.0 is outside (0, 1]"),
         ({"keep": 1.5}, "keep=1.5 is outside (0, 1]"),
         ({"max_iter": 0}, "max_iter=0 is below 1"),
         ({"tol": -1.0}, "tol=-1.0 is outside"),
-        ({"memory_limit": 0}, "memory_limit=0 is below 1"),
     ],
 )
 def test_refused_parameters_give_value_and_remedy(planted, options, message):
@@ -170,6 +172,57 @@ def test_verbose_shows_bars_on_stderr(planted, capsys):
     shown = capsys.readouterr()
     assert "coefficients" in shown.err
     assert shown.out == ""
+
+
+@pytest.mark.parametrize("factor", [1e-20, 0.01, 10.0, 1e20])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"affine": True}, {"alpha_outliers": 10.0}],
+    ids=["linear", "affine", "outliers"],
+)
+def test_coefficients_do_not_depend_on_the_scale_of_the_points(
+    planted, options, factor
+):
+    X, _ = planted
+    model = SSC(3, normalize=False, max_iter=5000, random_state=0, **options)
+    expected = model.fit(X).coefficients_.toarray()
+    assert model.converged_.all()
+    found = model.fit(factor * X).coefficients_.toarray()
+    assert model.converged_.all()
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("options", [{}, {"affine": True}, {"alpha_outliers": 10.0}])
+def test_converged_means_optimal_for_every_penalty(planted, options):
+    X = planted[0][::3]
+    found = {}
+    for penalty in ("auto", 1.0, 800.0):
+        model = SSC(3, alpha=50.0, penalty=penalty, max_iter=3000, **options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(X)
+        points = unit_rows(X)
+        objective = make_objective(
+            points, 50.0, model.alpha_outliers, affine=model.affine
+        )
+        codes = model.coefficients_.toarray()
+        gaps = violations(points, np.arange(len(points)), codes, objective)
+        assert model.converged_.any()
+        assert gaps[model.converged_].max() <= 2 * model.tol
+        found[penalty] = np.where(model.converged_[:, None], codes, np.nan)
+    for other in found.values():
+        gap = np.abs(other - found["auto"])
+        assert np.nanmax(gap) < 2e-2
+
+
+def test_without_polish_an_early_stop_is_left_as_it_is(planted):
+    X, _ = planted
+    options = {"max_iter": 100, "penalty": 800.0, "random_state": 0}
+    exact = SSC(3, **options).fit(X)
+    with pytest.warns(ConvergenceWarning, match="did not reach tol"):
+        stopped = SSC(3, polish=False, **options).fit(X)
+    assert exact.converged_.all()
+    assert stopped.coefficients_.nnz > 2 * exact.coefficients_.nnz
 
 
 def test_rows_count_equally_or_as_they_are(planted):

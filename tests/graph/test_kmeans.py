@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
-from ekss.runtime.workers import one_blas_thread
 from ekss.graph import kmeans
 from ekss.metrics import clustering_error
+from ekss.runtime.workers import one_blas_thread
 
 
 def blobs(n=3000, n_clusters=6, spread=0.3, seed=0):

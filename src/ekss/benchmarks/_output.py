@@ -69,11 +69,15 @@ def write_table1(
         # Errors on subsets have no reason to be near the paper's.
         "comparable": not profile.subset,
     }
-    return write_entries(_entries(plan, rows), [run], folder)
+    entries, current = _entries(plan, rows), code_of("table1")
+    return write_entries(entries, [run], folder, current)
 
 
 def write_entries(
-    entries: Sequence[Entry], runs: Sequence[Mapping[str, Any]], folder: Path
+    entries: Sequence[Entry],
+    runs: Sequence[Mapping[str, Any]],
+    folder: Path,
+    current: str | None = None,
 ) -> Written:
     """Write Table I from its figures and the runs that made them.
 
@@ -84,6 +88,8 @@ def write_entries(
         How figures were made, from :func:`ekss.benchmarks._render.run_of`, with
         "caption" and "comparable". Later runs have replaced figures of earlier ones.
     folder : Path
+    current : str, default=None
+        Fingerprint of the code with which the figures are compared, if any.
 
     Returns
     -------
@@ -92,7 +98,8 @@ def write_entries(
     notes = note_lines(entries) if all(run["comparable"] for run in runs) else []
     absent = missing_lines(entries)
     grid = errors_grid(entries)
-    versions = version_of_entries(entries, code_of("table1"))
+    folder.mkdir(parents=True, exist_ok=True)
+    versions = version_of_entries(entries, current)
     captions = dict.fromkeys(run["caption"] for run in runs)
     caption = " ".join([LEGEND, *captions])
     text = _as_text(versions, grid, caption, absent, notes)
@@ -180,11 +187,13 @@ def write_table3(plan: Plan, rows: Mapping[str, Row], folder: Path) -> Written:
         Rows by the cells' keys.
     folder : Path
     """
-    return write_parameters(_entries(plan, rows), folder)
+    return write_parameters(_entries(plan, rows), folder, code_of("table1"))
 
 
-def write_parameters(entries: Sequence[Entry], folder: Path) -> Written:
-    """Write Table III from the figures of Table I."""
+def write_parameters(
+    entries: Sequence[Entry], folder: Path, current: str | None = None
+) -> Written:
+    """Write the parameters from the figures of Table I."""
     grid: Grid = [["method", "data set", "paper", "label-tuned", "error %"]]
     for method in METHODS:
         for entry in entries:
@@ -199,7 +208,7 @@ def write_parameters(entries: Sequence[Entry], folder: Path) -> Written:
         "Names are those of the estimators; K is the number of clusters. For Hopkins "
         "the most frequent choice among the sequences."
     )
-    versions = version_of_entries(entries, code_of("table1"))
+    versions = version_of_entries(entries, current)
     absent = missing_lines(entries)
     return _write_grid("table3", grid, folder, caption, absent, left=4, first=versions)
 

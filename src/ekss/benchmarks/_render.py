@@ -188,13 +188,14 @@ def version_of_rows(rows: Mapping[str, Any], current: str) -> str:
     return version_line(map(code_in, done), map(libraries_in, done), current)
 
 
-def version_of_entries(entries: Sequence[Entry], current: str) -> str:
+def version_of_entries(entries: Sequence[Entry], current: str | None) -> str:
     """Say which versions made the figures of a table."""
     figures = [one for entry in entries for one in entry.figures.values()]
     return version_line(
         [code for one in figures for code in one.codes],
         [words for one in figures for words in one.libraries],
         current,
+        "figures",
     )
 
 

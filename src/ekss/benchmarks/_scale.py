@@ -158,12 +158,12 @@ def run_scale_cell(cell: Cell) -> Result:
         return _compare_graphs(points, cell)
     if cell.method == "kmeans":
         return _run_kmeans(points, cell)
-    from ekss.runtime.workers import stage_seconds
     from ekss.estimators import EKSS
     from ekss.estimators._budget import estimate
     from ekss.estimators._memory import workload_of
     from ekss.estimators._pace import measured_pace
     from ekss.runtime.rows import MemoryRows
+    from ekss.runtime.workers import stage_seconds
 
     model = EKSS(
         points.n_clusters,

@@ -269,7 +269,7 @@ _RIVAL_SWEEPS: dict[str, dict[str, list[Setting]]] = {
             ),
             # Two iterations are thresholded ridge regression, not sparse coding; the
             # paper's figure comes out near this and not from converged coefficients.
-            _plain("plain", alpha=670.0, keep=0.1, max_iter=2),
+            _plain("plain", alpha=670.0, keep=0.1, penalty=10.0, max_iter=2),
             _plain("whitened", alpha=20.0, keep=0.8),
         ],
         "coil20": [

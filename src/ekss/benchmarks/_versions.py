@@ -125,7 +125,10 @@ def libraries_in(row: Mapping[str, Any]) -> str:
 
 
 def version_line(
-    codes: Iterable[str], libraries: Iterable[str], current: str | None = None
+    codes: Iterable[str],
+    libraries: Iterable[str],
+    current: str | None = None,
+    what: str = "rows",
 ) -> str:
     """Say in one sentence which versions made the rows.
 
@@ -137,6 +140,8 @@ def version_line(
         The same of libraries and processor.
     current : str, default=None
         Fingerprint of the code that writes the page.
+    what : str, default="rows"
+        What was made: rows, or figures, which are means of rows.
 
     Examples
     --------
@@ -151,22 +156,22 @@ def version_line(
         return "No rows yet."
     if not known:
         line = (
-            f"UNKNOWN VERSION: none of the {counts.total()} rows says which code made "
-            "it, so the figures may not be those of the code as it is."
+            f"UNKNOWN VERSION: none of the {counts.total()} {what} says which code "
+            "made it, so the errors may not be those of the code as it is."
         )
     elif len(counts) > 1:
         told = ", ".join(f"{code}: {count}" for code, count in sorted(counts.items()))
         line = (
-            f"MIXED VERSIONS: the rows were made by different code ({told}), so the "
-            "figures may not be comparable with each other or with the code as it is."
+            f"MIXED VERSIONS: the {what} were made by different code ({told}), so the "
+            "errors may not be comparable with each other or with the code as it is."
         )
     else:
         (code,) = known
-        line = f"One version: all {counts.total()} rows were made by code {code}."
+        line = f"One version: all {counts.total()} {what} were made by code {code}."
         if current is not None and code != current:
             line = (
-                f"EARLIER VERSION: all {counts.total()} rows were made by code {code}, "
-                f"not by {current}, which wrote this page."
+                f"EARLIER VERSION: all {counts.total()} {what} were made by code "
+                f"{code}, not by {current}, which wrote this page."
             )
     kinds = sorted(set(libraries))
     if len(kinds) > 1:

@@ -171,6 +171,44 @@ def ablation(
 
 
 @bench_app.command()
+def hopkins(
+    profile: ProfileName = "quick",
+    jobs: Jobs = -1,
+    output: Output = DEFAULT_OUTPUT,
+    data_home: Home = None,
+    fresh: Fresh = False,
+    keep_old: KeepOld = False,
+    dry_run: DryRun = False,
+) -> None:
+    """SSC on Hopkins 155 with its authors' setting, and what stopping early does."""
+    from rich.console import Console
+
+    from ekss.benchmarks import loaders, plan_hopkins, write_hopkins
+    from ekss.datasets import get_data_home
+
+    console = Console()
+    part = _part(profile, "hopkins", "ssc")
+    plan = plan_hopkins(
+        part.profile,
+        get_data_home(data_home),
+        loaders(data_home),
+        report=lambda text: say(console, f"{text} ..."),
+    )
+    say_missing(plan, console)
+    run_and_write(
+        plan,
+        write_hopkins,
+        part.profile,
+        output=output,
+        jobs=jobs,
+        fresh=fresh,
+        keep_old=keep_old,
+        dry_run=dry_run,
+        console=console,
+    )
+
+
+@bench_app.command()
 def scale(
     profile: Annotated[
         str, typer.Option(help="smoke (a minute), full (up to a million points).")

@@ -87,7 +87,7 @@ def cluster(
         str | None,
         typer.Option(
             metavar="SIZE",
-            help="Refuse to start if more would be needed (ekss), such as 4GB.",
+            help="Refuse to start if more would be needed (ekss, ssc), such as 4GB.",
             show_default="what is free",
             rich_help_panel="Clustering",
         ),

@@ -96,7 +96,8 @@ def run(request: Request, *, silent: bool, as_json: bool) -> None:
     outcome = _work(request, found, estimator, voice)
     with no_fault_of_input("making the report"):
         page = _report(request, found, outcome, voice)
-    outcome = replace(outcome, warnings=[*outcome.warnings, *_advice(page)])
+    told = outcome.warnings
+    outcome = replace(outcome, warnings=[*told, *_advice(page, told)])
     with no_fault_of_input("writing the results"):
         written = write_all(_outputs(request, found, outcome, page))
     if as_json:
@@ -159,6 +160,8 @@ def _work(request: Request, found: Read, estimator: Any, voice: Voice) -> Outcom
             estimator.fit(features.rows)
         except (ValueError, TypeError) as error:
             raise ValueError(in_options(str(error))) from error
+        except MemoryError as error:
+            raise MemoryError(in_options(str(error))) from error
     seconds = time.perf_counter() - start
     dim = None
     if not has_subspaces(request.method):
@@ -222,10 +225,11 @@ def _report(
         )
 
 
-def _advice(page: Report | None) -> list[str]:
-    """Return what a person should read first in the report."""
+def _advice(page: Report | None, told: list[str]) -> list[str]:
+    """Return what a person should read first in the report and was not told yet."""
     found = [] if page is None else page.summary["warnings"]
-    return [advice["title"] for advice in found if advice["level"] == "warning"]
+    titles = [advice["title"] for advice in found if advice["level"] == "warning"]
+    return [title for title in titles if not any(t.startswith(title) for t in told)]
 
 
 def _say_summary(outcome: Outcome, written: tuple[Path, ...], voice: Voice) -> None:

@@ -118,8 +118,8 @@ def judged_dims(
     rows: NDArray[np.floating], clusters: int, *, affine: bool, seed: int
 ) -> tuple[int, ...]:
     """Return the dimensions that subspaces may have, as EKSS estimates them."""
-    from ekss.runtime.workers import one_blas_thread
     from ekss.estimators._auto import estimate_geometry
+    from ekss.runtime.workers import one_blas_thread
 
     points = _as_judged(rows, affine=affine)
     rng = np.random.default_rng(seed)
@@ -136,8 +136,8 @@ def _as_judged(rows: NDArray[np.floating], *, affine: bool) -> NDArray[np.floati
 
 def common_dim(rows: NDArray[np.floating], clusters: int, seed: int) -> int:
     """Estimate one dimension for all subspaces."""
-    from ekss.runtime.workers import one_blas_thread
     from ekss.estimators._auto import estimate_dim
+    from ekss.runtime.workers import one_blas_thread
 
     rng = np.random.default_rng(seed)
     # Threads that wait for each other make many small decompositions slow.

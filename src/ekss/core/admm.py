@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, cholesky, qr, solve_triangular
 
+from ekss.core._faces import minimise_on_faces
+
 # Over-relaxation; about a third fewer iterations than without (1.0).
 _RELAXATION = 1.8
 # Of 1, 3, 10 and 30 times the square root of alpha, the factor with the fewest
@@ -345,8 +347,6 @@ def _polished(
     system: AdmmSystem, state: _State, tried: NDArray[np.bool_], tol: float
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """End the tried points by an active set; return their codes, and which ended."""
-    from ekss.core._active_set import minimise_on_faces
-
     X = system.points.astype(np.float64, copy=False)
     objective = system.objective
     # A minimiser in general position has no more nonzeros.
@@ -359,12 +359,13 @@ def _polished(
         ],
         dtype=bool,
     )
-    ended[ended] = violations(X, state.own[tried][ended], codes[ended], objective) <= tol
+    own = state.own[tried][ended]
+    ended[ended] = violations(X, own, codes[ended], objective) <= tol
     return codes, ended
 
 
 def _largest(codes: NDArray[np.float64], most: int) -> NDArray[np.float64]:
-    """Leave at most so many coefficients of each point, the largest, and zero others."""
+    """Zero all but the largest coefficients of each point."""
     if most < codes.shape[1]:
         small = np.argpartition(-np.abs(codes), most, axis=1)[:, most:]
         np.put_along_axis(codes, small, 0.0, axis=1)
@@ -400,9 +401,7 @@ def _linear_step(system: AdmmSystem, state: _State) -> NDArray[np.floating]:
     return linear
 
 
-def _fit_step(
-    system: AdmmSystem, state: _State, linear: NDArray[np.floating]
-) -> None:
+def _fit_step(system: AdmmSystem, state: _State, linear: NDArray[np.floating]) -> None:
     """Split x - cX into noise and outliers.
 
     Noise and outliers together cost a Huber function of x - cX, whose proximal step

@@ -164,20 +164,33 @@ def group_rows(labels: NDArray[np.integer], n_groups: int) -> list[NDArray[np.in
     return np.split(order, ends[:-1])
 
 
-def squared_residuals(X: NDArray[np.floating], flats: Flats) -> NDArray[np.floating]:
-    """Squared distance of every point to every subspace.
+def distances_to_flats(X: NDArray[np.floating], flats: Flats) -> NDArray[np.floating]:
+    """Distance of every point to every subspace.
 
     Computed from the residual vectors, not from a difference of energies, so tiny
-    distances keep their precision.
+    distances keep their precision; and each of these vectors is divided by its largest
+    entry first, so no square over- or underflows.
 
     Returns
     -------
-    residuals : ndarray of shape (n_samples, n_subspaces)
+    distances : ndarray of shape (n_samples, n_subspaces)
     """
     n_subspaces = len(flats.bases)
     out = np.empty((len(X), n_subspaces), X.dtype)
     for k, basis in enumerate(flats.bases):
         centred = X if flats.offsets is None else X - flats.offsets[k]
         rest = centred - (centred @ basis) @ basis.T
-        out[:, k] = np.einsum("ij,ij->i", rest, rest)
+        largest = np.abs(rest).max(axis=1)
+        rest /= np.where(largest > 0, largest, 1)[:, None]
+        out[:, k] = largest * np.sqrt(np.einsum("ij,ij->i", rest, rest))
     return out
+
+
+def squared_residuals(X: NDArray[np.floating], flats: Flats) -> NDArray[np.floating]:
+    """Squared distance of every point to every subspace.
+
+    Returns
+    -------
+    residuals : ndarray of shape (n_samples, n_subspaces)
+    """
+    return np.square(distances_to_flats(X, flats))

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ekss.runtime.files import atomic_file
 from ekss.datasets._catalog import DataSet
 from ekss.datasets._check import (
     REFERENCE,
@@ -20,6 +19,7 @@ from ekss.datasets._check import (
     check_arrays,
     set_digest,
 )
+from ekss.runtime.files import atomic_file
 
 Names = Callable[[Sequence[str]], Sequence[str]]
 

@@ -26,7 +26,6 @@ from ekss.ensemble.decide import (
     paper_neighbors,
 )
 from ekss.ensemble.prepare import common_directions, prepare
-from ekss.ensemble.vote import RULES as VOTE_RULES
 from ekss.ensemble.vote import Ensemble, KSSMember, run_members
 from ekss.graph.companions import cluster_silhouettes, companion_shares
 from ekss.graph.selection import total_of
@@ -426,7 +425,9 @@ def _count(
             for (_, n), pool in zip(cuts.tasks, cuts.pools, strict=True)
             for one in pool.cuts
         ]
-        judged = judge_all([one for _, one in found], evidence, wishes.cut.judge, workers)
+        judged = judge_all(
+            [one for _, one in found], evidence, wishes.cut.judge, workers
+        )
         best: dict[int, tuple[float, NDArray[np.int64]]] = {}
         for (n, labels), total in zip(found, map(total_of, judged), strict=True):
             if n not in best or total < best[n][0]:

@@ -150,7 +150,9 @@ def cluster(
     )
     labels = chosen.labels
     if everyone is not None and sample is not None:
-        extension = learn_extension(points.preparation, plan.seen, ensemble, labels, flats)
+        extension = learn_extension(
+            points.preparation, plan.seen, ensemble, labels, flats
+        )
         labels, flats = extend(extension, everyone, sample, labels, workers)
     return Clustering(
         labels,

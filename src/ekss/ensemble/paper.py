@@ -79,9 +79,7 @@ def ensemble_k_subspaces(
     affine : bool, default=False
         Whether candidate subspaces may miss the origin.
     """
-    one = partial(
-        _base_clustering, X, n_candidates, dim, n_iter, seed, update, affine
-    )
+    one = partial(_base_clustering, X, n_candidates, dim, n_iter, seed, update, affine)
     members = list(workers.map(one, n_members, "members"))  # 3: for b = 1, ..., B
     labels = np.stack(members, axis=1)
     votes = prepare_votes(labels)  # 12: A_ij = share of b with x_i, x_j together

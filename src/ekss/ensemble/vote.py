@@ -363,9 +363,7 @@ def matched_share(first: NDArray[np.int64], second: NDArray[np.int64]) -> float:
 def cost(work: Work) -> Stage:
     """Run all members; compare their halves where the ensemble may grow."""
     update = RATES.gather * work.coordinates
-    each = (work.max_iter + 1) * (
-        RATES.step + work.fitted * (work.assignment + update)
-    )
+    each = (work.max_iter + 1) * (RATES.step + work.fitted * (work.assignment + update))
     whole = work.fitted >= work.voted
     if not whole:
         each += work.voted * (work.assignment + RATES.stream * work.coordinates)

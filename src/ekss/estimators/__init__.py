@@ -1,5 +1,6 @@
 """scikit-learn estimators: validate, call, store."""
 
+from ekss.core.doubts import ClusteringWarning
 from ekss.estimators._copkss import CoPKSS
 from ekss.estimators._ekss import EKSS
 from ekss.estimators._ensc import EnSC
@@ -17,6 +18,7 @@ __all__ = [
     "SSC",
     "SSCOMP",
     "TSC",
+    "ClusteringWarning",
     "CoPKSS",
     "EnSC",
     "LabelFreeSearch",

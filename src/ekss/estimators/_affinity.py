@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from ekss.core.scaling import unit_rows
 from ekss.core.tsc import nearest_by_angle
 from ekss.ensemble.prepare import prepare
-from ekss.estimators._base import checked_rows, seed_of, store
+from ekss.estimators._base import checked_rows, seed_of, store, warn_of_doubts
 from ekss.estimators._checks import (
     bool_or_auto,
     check_bool,
@@ -98,6 +98,7 @@ class AffinityClusterer(ClusterMixin, BaseEstimator):
                     bridge=partial(bridge_by_angle, points),
                     random_state=seed,
                 )
+        warn_of_doubts(rows, cut.labels, n_clusters, dim=None, affine=affine)
         return store(
             self,
             **names,

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -17,10 +21,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ekss.core.bases import Flats
+from ekss.core.doubts import ClusteringWarning, find_doubts, rows_to_doubt
 from ekss.ensemble.prepare import Preparation
 from ekss.runtime.rows import MemoryRows, as_rows
+from ekss.runtime.workers import one_blas_thread
 
 LARGEST_SEED = np.iinfo(np.int32).max
+# Whether the fit under way is a part of another, which speaks for both.
+_is_part: ContextVar[bool] = ContextVar("is_part", default=False)
 Estimator = TypeVar("Estimator", bound=BaseEstimator)
 
 
@@ -50,6 +58,43 @@ def store(estimator: Estimator, **fitted: Any) -> Estimator:
     for name, value in fitted.items():
         setattr(estimator, name, value)
     return estimator
+
+
+def warn_of_doubts(
+    rows: NDArray[np.floating],
+    labels: NDArray[np.integer],
+    n_clusters: int,
+    *,
+    dim: int | None,
+    affine: bool,
+) -> None:
+    """Warn where the clusters of a fit mean nothing or are too few.
+
+    ``rows`` are as they were given, or those that were clustered before all others.
+    """
+    if _is_part.get():
+        return
+    with one_blas_thread():
+        doubts = find_doubts(
+            rows[rows_to_doubt(len(rows), n_clusters)],
+            n_clusters=n_clusters,
+            n_used=len(np.unique(labels)),
+            dim=dim,
+            affine=affine,
+        )
+    for doubt in doubts:
+        # Of the caller of fit.
+        warnings.warn(str(doubt), ClusteringWarning, stacklevel=3)
+
+
+@contextmanager
+def as_part() -> Iterator[None]:
+    """Fit models as parts of another fit: they do not warn of their own clusters."""
+    token = _is_part.set(True)
+    try:
+        yield
+    finally:
+        _is_part.reset(token)
 
 
 def seed_of(random_state: Any) -> int:

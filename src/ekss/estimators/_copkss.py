@@ -33,7 +33,8 @@ class CoPKSS(RestartedClusterer):
         Share of the points of a cluster that is fitted, in (0, 1]; never fewer than
         twice the dimension. Choose less than the expected share of inliers; 1 is KSS.
     n_init : int, default=10
-        Random starts; the one of lowest cost is kept.
+        Random starts; the one of lowest cost is kept, of equal ones one of most
+        clusters.
     max_iter : int, default=50
         Iterations at most of each start.
     tol : float, default=1e-7

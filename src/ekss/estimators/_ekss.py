@@ -20,6 +20,7 @@ from ekss.estimators._base import (
     checked_rows,
     seed_of,
     store,
+    warn_of_doubts,
 )
 from ekss.estimators._checks import (
     bool_or_auto,
@@ -248,8 +249,9 @@ class EKSS(SubspaceClusterer):
         sample = draw_sample(rows.shape[0], self._voted(rows, wishes), seed)
         check_memory(wishes, rows, sample, self.memory_limit, workers)
         with one_blas_thread(), LabelStore(directory) as labels_on_disk:
+            voted = _taken(rows, sample)
             found = cluster(
-                _taken(rows, sample),
+                voted,
                 wishes,
                 seed,
                 workers,
@@ -258,6 +260,13 @@ class EKSS(SubspaceClusterer):
                 everyone=rows,
                 sample=sample,
             )
+        warn_of_doubts(
+            voted,
+            found.labels,
+            len(found.flats.bases),
+            dim=found.flats.bases.shape[2],
+            affine=found.settled.affine,
+        )
         return store(self, **names, **_fitted(found, sample))
 
     def _checked_rows(self, X: Any) -> tuple[Rows, dict[str, Any]]:
@@ -359,7 +368,9 @@ def _check_cut(cut: Any) -> None:
     check_bool("divide_by_size", cut.divide_by_size)
     check_choice("pairs", cut.pairs, ("auto", "all", "likely"))
     if cut.score is not None and not callable(cut.score):
-        raise TypeError(f"score={cut.score!r} cannot be called; pass a function or None")
+        raise TypeError(
+            f"score={cut.score!r} cannot be called; pass a function or None"
+        )
 
 
 def _taken(rows: Rows, sample: NDArray[np.int64] | None) -> NDArray[np.floating]:

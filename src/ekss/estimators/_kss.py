@@ -29,7 +29,8 @@ class KSS(RestartedClusterer):
         Dimension of the subspaces; "auto" estimates it from the neighbourhoods of
         points.
     n_init : int, default=10
-        Random starts; the one of lowest cost is kept.
+        Random starts; the one of lowest cost is kept, of equal ones one of most
+        clusters.
     max_iter : int, default=100
         Iterations at most of each start.
     tol : float, default=1e-7

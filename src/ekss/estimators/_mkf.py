@@ -26,7 +26,8 @@ class MedianKFlats(RestartedClusterer):
         Dimension of the subspaces; "auto" estimates it from the neighbourhoods of
         points.
     n_init : int, default=10
-        Random starts; the one of lowest cost is kept.
+        Random starts; the one of lowest cost is kept, of equal ones one of most
+        clusters.
     max_iter : int, default=50
         Passes over the data at most of each start.
     step : float, default=0.3

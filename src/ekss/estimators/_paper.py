@@ -12,7 +12,13 @@ from ekss.core.updates import UPDATES
 from ekss.ensemble.decide import paper_neighbors
 from ekss.ensemble.paper import ensemble_k_subspaces
 from ekss.ensemble.prepare import prepare
-from ekss.estimators._base import SubspaceClusterer, checked_rows, seed_of, store
+from ekss.estimators._base import (
+    SubspaceClusterer,
+    checked_rows,
+    seed_of,
+    store,
+    warn_of_doubts,
+)
 from ekss.estimators._checks import (
     bool_or_auto,
     check_bool,
@@ -182,6 +188,13 @@ class PaperEKSS(SubspaceClusterer):
                 seed=seed,
             )
         outside = points.preparation.outwards(flats)
+        warn_of_doubts(
+            rows,
+            found.cut.labels,
+            sizes["n_clusters"],
+            dim=sizes["dim"],
+            affine=affine,
+        )
         return store(
             self,
             **names,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from functools import partial
+from functools import partial, reduce
 from typing import Protocol, Self
 
 import numpy as np
@@ -12,7 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from ekss.core.bases import Flats
 from ekss.ensemble.dimension import estimate_dim
 from ekss.ensemble.prepare import prepare
-from ekss.estimators._base import SubspaceClusterer, checked_rows, seed_of, store
+from ekss.estimators._base import (
+    SubspaceClusterer,
+    checked_rows,
+    seed_of,
+    store,
+    warn_of_doubts,
+)
 from ekss.estimators._checks import (
     bool_or_auto,
     check_bool,
@@ -22,6 +28,9 @@ from ekss.estimators._checks import (
     is_auto,
 )
 from ekss.runtime.workers import one_blas_thread
+
+# Costs this close, as a share of the cost without subspaces, differ by rounding.
+_EQUAL = 1e-6
 
 
 class Run(Protocol):
@@ -88,10 +97,13 @@ class RestartedClusterer(SubspaceClusterer):
             dim = self._resolve_dim(points.rows, seed)
             run = partial(self._run_number, points.rows, seed, dim)
             runs = workers.map(run, self.n_init, "starts")
-            best = min(runs, key=lambda one: one.costs[-1])
+            lengths = np.linalg.norm(points.rows, axis=1).astype(np.float64)
+            slack = _EQUAL * float((lengths**self._cost_degree).sum())
+            best = reduce(partial(_better, slack), runs)
         costs = best.costs * points.preparation.scale**self._cost_degree
         # A refit by PCA would undo the robustness of some subspaces.
         flats = points.preparation.outwards(best.flats)
+        warn_of_doubts(rows, best.labels, n_clusters, dim=dim, affine=affine)
         return store(
             self,
             **names,
@@ -138,3 +150,10 @@ class RestartedClusterer(SubspaceClusterer):
             limit="n_features",
             also=' or "auto"',
         )
+
+
+def _better(slack: float, one: Run, other: Run) -> Run:
+    """Return the run of lower cost; if costs are equal, that of more clusters."""
+    if abs(one.costs[-1] - other.costs[-1]) > slack:
+        return min(one, other, key=lambda run: run.costs[-1])
+    return min(one, other, key=lambda run: (-len(np.unique(run.labels)), run.costs[-1]))

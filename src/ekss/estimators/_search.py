@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +19,13 @@ from ekss.ensemble.cut import distinct_cuts
 from ekss.ensemble.decide import Geometry, estimate_geometry
 from ekss.ensemble.prepare import leading_coordinates, prepare
 from ekss.estimators._affinity import bridge_by_angle
-from ekss.estimators._base import checked_rows, seed_of, store
+from ekss.estimators._base import (
+    as_part,
+    checked_rows,
+    seed_of,
+    store,
+    warn_of_doubts,
+)
 from ekss.estimators._checks import (
     check_int,
     check_int_range,
@@ -210,11 +215,7 @@ class LabelFreeSearch(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
         seed = seed_of(self.random_state)
         with one_blas_thread():
             fit = partial(_fit_setting, self.estimator, settings, rows, seed)
-            # Estimators check their input by scikit-learn, which changes the warning
-            # filters of the whole process meanwhile. Several threads may put them back
-            # in the wrong order; what they leave behind ends here.
-            with warnings.catch_warnings():
-                models = list(workers.map(fit, len(settings), "settings"))
+            models = list(workers.map(fit, len(settings), "settings"))
             points = _seen_by(models[0], rows)
             cut = partial(_cut, models, points, n_clusters, cutters, seed)
             pools = list(workers.map(cut, len(settings), "cuts"))
@@ -230,6 +231,8 @@ class LabelFreeSearch(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
         )
         number, best = found[order[0]]
         model = models[number]
+        affine = _is_affine(model)
+        warn_of_doubts(rows, best.labels, n_clusters, dim=None, affine=affine)
         shared = ("affinity_", "embedding_", "eigenvalues_", "preparation_", "affine_")
         return store(
             self,
@@ -272,7 +275,8 @@ def _fit_setting(
     model: Any = clone(estimator).set_params(**settings[number])
     if model.get_params().get("random_state", seed) is None:
         model.set_params(random_state=seed)
-    model.fit(points)
+    with as_part():
+        model.fit(points)
     for attribute in ("affinity_", "labels_"):
         if not hasattr(model, attribute):
             raise TypeError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from functools import partial
+from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -21,7 +22,7 @@ from ekss.core.ssc import (
     working_bytes,
 )
 from ekss.estimators._affinity import AffinityClusterer, Similarity, map_blocks
-from ekss.estimators._checks import check_bool, check_int, check_real
+from ekss.estimators._checks import check_bool, check_int, check_real, is_auto
 from ekss.runtime.memory import LIBRARY_BYTES, SLACK, limit_of
 from ekss.runtime.workers import Workers
 
@@ -178,13 +179,14 @@ class SSC(AffinityClusterer):
         self.verbose = verbose
 
     def _check_parameters(self, points: NDArray[np.floating]) -> None:
-        for name, automatic in (
-            ("alpha", None),
-            ("alpha_outliers", None),
-            ("penalty", "auto"),
-        ):
-            value = getattr(self, name)
-            if value == automatic:
+        given: dict[str, Any] = {
+            "alpha": self.alpha,
+            "alpha_outliers": self.alpha_outliers,
+        }
+        if not is_auto("penalty", self.penalty, "a number above 0"):
+            given["penalty"] = self.penalty
+        for name, value in given.items():
+            if value is None and name != "penalty":
                 continue
             if check_real(name, value, 0.0) == 0:
                 raise ValueError(f"{name}={value} is not positive; choose above 0")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from ekss.core.omp import SparseCodes, matching_pursuit, rows_at_once, unit_coefficients
 from ekss.estimators._affinity import AffinityClusterer, Similarity, map_blocks

@@ -165,8 +165,8 @@ def candidate_cuts(
     --------
     >>> import numpy as np
     >>> weak_link = np.kron(np.eye(2), np.ones((4, 4))) + 0.01
-    >>> [cut.labels for cut in candidate_cuts(weak_link, 2, random_state=0).cuts]
-    [array([0, 0, 0, 0, 1, 1, 1, 1])]
+    >>> candidate_cuts(weak_link, 2, random_state=0).cuts[0].labels
+    array([0, 0, 0, 0, 1, 1, 1, 1])
     """
     graph = as_graph(affinity)
     n_points = graph.shape[0]

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ekss import __version__
-from ekss.runtime.files import atomic_file
 from ekss.io._errors import InputError, check_file, one_line, reading
+from ekss.runtime.files import atomic_file
 
 FORMAT = "ekss-model"
 VERSION = 1

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ekss.runtime.files import write_atomically
 from ekss.io._columns import (
     ID_NAMES,
     column_number,
@@ -26,6 +25,7 @@ from ekss.io._images import image_paths
 from ekss.io._numbers import whole_numbers
 from ekss.io._points import unknown_ending
 from ekss.io._tables import TABLES, parquet_table
+from ekss.runtime.files import write_atomically
 
 _LABEL_NAMES = ("label", "labels", "class", "cluster", "target", "y")
 _LISTED = 12

@@ -134,7 +134,9 @@ def _restored_preparation(
         raise Unsound(f"scale={one_line(repr(scale))} is not a positive number")
     if removed is not None:
         if removed.ndim != 2 or removed.shape[1] != width or len(removed) > width:
-            raise Unsound(f"removed is not a matrix of at most {width} rows and columns")
+            raise Unsound(
+                f"removed is not a matrix of at most {width} rows and columns"
+            )
         if not _has_orthonormal_rows(removed):
             raise Unsound("the rows of removed are not orthonormal")
     if centre is not None and centre.shape != (width,):

@@ -60,11 +60,11 @@ class Advice:
 def advice_for(facts: Facts) -> tuple[Advice, ...]:
     """Collect everything that is worth reading first, warnings before notes."""
     checks = (
+        _doubts,
         _pieces,
         _single_points,
         _number_of_clusters,
         _close_counts,
-        _empty_clusters,
         _small_clusters,
         _rank,
         _fit,
@@ -156,15 +156,10 @@ def _close_counts(facts: Facts) -> Iterator[Advice]:
     )
 
 
-def _empty_clusters(facts: Facts) -> Iterator[Advice]:
-    found, asked = len(facts.clusters), facts.run.n_clusters
-    if found < asked:
-        yield Advice(
-            "empty",
-            "warning",
-            f"{asked - found} of {asked} clusters {_are(asked - found)} empty",
-            f"Choose n_clusters={found}, or start again with another random_state.",
-        )
+def _doubts(facts: Facts) -> Iterator[Advice]:
+    """Repeat what the estimators warn of."""
+    for doubt in facts.doubts:
+        yield Advice(doubt.key, "warning", doubt.title, doubt.text)
 
 
 def _small_clusters(facts: Facts) -> Iterator[Advice]:

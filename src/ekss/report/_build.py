@@ -12,12 +12,12 @@ from typing import Any
 from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
-from ekss.runtime.files import write_atomically
 from ekss.report._facts import gather_facts
 from ekss.report._inputs import check_inputs
 from ekss.report._page import render_page
 from ekss.report._sample import describe
 from ekss.report._summary import summarise
+from ekss.runtime.files import write_atomically
 
 
 @dataclass(frozen=True)

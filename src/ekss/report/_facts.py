@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ekss.core.doubts import Doubt, find_doubts, rows_to_doubt
 from ekss.report._advice import Advice, advice_for
 from ekss.report._agreement import Agreement, Blocks, agreement_of, blocks_of
 from ekss.report._ensemble import Counts, Members, counts_of, members_of
@@ -119,6 +120,7 @@ class Facts:
     tracks: Tracks | None
     counts: Counts | None
     members: Members | None
+    doubts: tuple[Doubt, ...]
 
     @property
     def advice(self) -> tuple[Advice, ...]:
@@ -156,6 +158,19 @@ def gather_facts(inputs: Inputs, seconds: float | None) -> Facts:
         tracks_of(inputs),
         counts_of(inputs),
         members_of(inputs),
+        _doubts_about(inputs, fit),
+    )
+
+
+def _doubts_about(inputs: Inputs, fit: Fit) -> tuple[Doubt, ...]:
+    """Return what the estimators warn of."""
+    n_clusters = int(getattr(inputs.estimator, "n_clusters_", inputs.n_clusters))
+    return find_doubts(
+        inputs.points[rows_to_doubt(len(inputs.points), n_clusters)],
+        n_clusters=n_clusters,
+        n_used=inputs.n_clusters,
+        dim=None if fit.fitted_here else fit.dim,
+        affine=inputs.affine,
     )
 
 

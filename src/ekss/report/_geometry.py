@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ekss.core.bases import Flats, fit_clusters, squared_residuals
+from ekss.core.bases import Flats, distances_to_flats, fit_clusters
 from ekss.metrics import subspace_affinities
 from ekss.report._inputs import Inputs
 
@@ -120,7 +120,7 @@ def fit_of(inputs: Inputs) -> Fit:
     rows = _measured_rows(inputs, flats, rng)
     distances = np.concatenate(
         [
-            np.sqrt(squared_residuals(inputs.points[part], flats))
+            distances_to_flats(inputs.points[part], flats)
             for part in np.array_split(rows, -(-len(rows) // _CHUNK))
         ]
     )

@@ -13,7 +13,7 @@ from time import perf_counter
 
 import numpy as np
 
-from ekss.runtime.memory import LIBRARY_BYTES, SLACK, in_bytes
+from ekss.runtime.memory import SLACK, in_bytes
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from ekss.runtime.workers import large_graphs, one_blas_thread, packed, unpacked
 from ekss.runtime.rows import (
     Result,
     block_rows,
@@ -20,6 +19,7 @@ from ekss.runtime.rows import (
     finite_rows,
     float_dtype,
 )
+from ekss.runtime.workers import large_graphs, one_blas_thread, packed, unpacked
 
 # A worker holds a few chunks at a time: one at work, one that waits, one on its way.
 _LARGEST_CHUNK = 256 * 2**20

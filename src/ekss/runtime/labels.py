@@ -48,7 +48,7 @@ class LabelStore:
         """Return an array of shape (count, n_samples) for the labels of members."""
         if self.directory is None:
             return np.empty((count, n_samples), dtype)
-        path = self.directory / f"member_labels_{secrets.token_hex(8)}.npy"
+        path = self.directory / f"member_labels_{count}_{secrets.token_hex(4)}.npy"
         self._files.append(path)
         return open_memmap(path, mode="w+", dtype=dtype, shape=(count, n_samples))
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pickle
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
@@ -46,13 +47,14 @@ class Workers:
         self, function: Callable[[int], Result], count: int, description: str
     ) -> Iterator[Result]:
         """Yield function(0), function(1), ... in that order, computed in parallel."""
-        return map_numbers(
-            function,
-            count,
-            n_jobs=self.n_jobs,
-            description=description,
-            show=self.show,
-        )
+        with same_warning_filters():
+            yield from map_numbers(
+                function,
+                count,
+                n_jobs=self.n_jobs,
+                description=description,
+                show=self.show,
+            )
 
     def stage(
         self, description: str, total: int | None = None
@@ -153,6 +155,18 @@ def _run_batch(
     """Run a batch in a worker, which may be another process with its own BLAS."""
     with one_blas_thread():
         return [function(number) for number in numbers]
+
+
+@contextmanager
+def same_warning_filters() -> Iterator[None]:
+    """Put the warning filters of the process back, whatever threads make of them.
+
+    For code that is not ours and may run in several threads. Where it uses
+    ``warnings.catch_warnings``, as scikit-learn does whenever it checks data, threads
+    may put the filters back in the wrong order and so change them for good.
+    """
+    with warnings.catch_warnings():
+        yield
 
 
 class _BlasLimit:

@@ -1,0 +1,411 @@
+"""Text of the README and the docs that comes from runs, made from docs/results.
+
+A page has such text between two marks, ``<!-- begin NAME -->`` and
+``<!-- end NAME -->``. Nothing there is typed: ``python benchmarks/publish.py text``
+writes it, and a test compares it with the files of results.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from ekss.benchmarks import (
+    DATASETS,
+    FIGURE_PROFILES,
+    FIGURES,
+    METHODS,
+    read_entries,
+    write_entries,
+    write_parameters,
+)
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+RESULTS = DOCS / "results"
+PAGES = (ROOT / "README.md", *sorted(DOCS.rglob("*.md")))
+
+_BLOCK = re.compile(
+    r"^([ \t]*<!-- begin (\w+) -->\n).*?(\n[ \t]*<!-- end \2 -->)$", re.M | re.S
+)
+_OTHER = "†"
+
+
+def fill(text: str) -> str:
+    """Return the text of a page with every block written anew."""
+    return _BLOCK.sub(lambda m: m[1] + BLOCKS[m[2]]() + m[3], text)
+
+
+def blocks_of(text: str) -> list[str]:
+    """Return the names of the blocks of a page."""
+    return [found[2] for found in _BLOCK.finditer(text)]
+
+
+def without_blocks(text: str) -> str:
+    """Return what people have written."""
+    return _BLOCK.sub("", text)
+
+
+def write_pages() -> list[Path]:
+    """Write all blocks, and the tables whose figures are in a file; return changes."""
+    runs = json.loads((RESULTS / "table1.json").read_text())
+    entries = read_entries((RESULTS / "table1.csv").read_text())
+    write_entries(entries, runs, RESULTS)
+    write_parameters(entries, RESULTS)
+    for name in ("table1.txt", "table3.txt", "table3.csv"):
+        (RESULTS / name).unlink(missing_ok=True)  # the pages have the same
+    changed = []
+    for page in PAGES:
+        before = page.read_text()
+        after = fill(before)
+        if after != before:
+            page.write_text(after)
+            changed.append(page)
+    return changed
+
+
+def lines_of(name: str) -> list[dict[str, str]]:
+    """Return the lines of a file of results."""
+    with (RESULTS / name).open() as stream:
+        return list(csv.DictReader(stream))
+
+
+# Scale ------------------------------------------------------------------------------
+
+
+def scale_line(method: str, points: int) -> dict[str, str]:
+    """Return what was measured on so many planted points."""
+    (line,) = (
+        line
+        for line in lines_of("scale.csv")
+        if (line["dataset"], line["method"], int(line["points"]))
+        == ("planted", method, points)
+    )
+    return line
+
+
+def scale_bullet() -> str:
+    given, free = (scale_line(method, 1_000_000) for method in ("given", "free"))
+    (dask,) = lines_of("dask.csv")
+    return (
+        "- **A million rows on a laptop, Dask beyond it.** Memory maps, HDF5, zarr and "
+        "Dask arrays are read block by block: 1,000,000 x 50 in "
+        f"{float(given['seconds']):.0f} s and {float(given['megabytes']) / 1024:.1f} "
+        f"GB\n  on {given['workers']} cores with K and d given, "
+        f"{float(free['seconds']):.0f} s with K alone ([all figures]"
+        "(docs/results/scale.md)); "
+        f"{int(dask['rows']):,} x {dask['features']} on {dask['workers']} Dask workers "
+        f"in {float(dask['seconds']):.0f} s.\n  An estimate of memory and time is "
+        "shown before the work starts: [many rows](docs/large.md)."
+    )
+
+
+def scale_paragraph() -> str:
+    given, free, whole = (
+        scale_line(method, 1_000_000) for method in ("given", "free", "approximate")
+    )
+    minutes = 60 * float(_on_page("scale.md", r"([\d.]+) hours of one core"))
+    return (
+        f"`ekss bench scale` (`make bench-scale`, about {minutes:.0f} minutes): "
+        "[10,000 to 1,000,000 rows, and MNIST-70k](results/scale.md), by stage. A "
+        f"million rows of 50 numbers take\n{float(given['seconds']):.0f} s with K and "
+        f"d given, {float(free['seconds']):.0f} s with K alone, and "
+        f"{float(whole['seconds']):.0f} s when all of them are voted on and their "
+        f"graph is cut ({given['workers']} cores)."
+    )
+
+
+def dask_table() -> str:
+    (dask,) = lines_of("dask.csv")
+    before = float(dask["worker_megabytes_before"])
+    lines = [
+        ("", ""),
+        (f"fit, {dask['workers']} cores", f"{float(dask['seconds']):.1f} s"),
+        (
+            f"highest memory of a worker, {before:.0f} MB of it before the fit",
+            f"{float(dask['worker_megabytes']):.0f} MB",
+        ),
+        (
+            "highest memory of the process that fits, with the scheduler",
+            f"{float(dask['process_megabytes']):.0f} MB",
+        ),
+        ("workers restarted", dask["restarted"]),
+        ("error against the planted labels", f"{float(dask['error']):.3f} %"),
+    ]
+    table = [f"| {name} | {value} |" for name, value in lines]
+    return "\n".join([table[0], "|---|---:|", *table[1:]])
+
+
+# Digits -----------------------------------------------------------------------------
+
+
+def digits_caption() -> str:
+    lines = lines_of("digits.csv")
+    ours = {
+        int(line["seed"]): float(line["error"])
+        for line in lines
+        if line["method"] == "ekss"
+    }
+    (spectral,) = (float(one["error"]) for one in lines if one["method"] == "spectral")
+    return (
+        "*The top of the [report](docs/report.md) that `ekss demo` writes about the "
+        "digits that ship with scikit-learn: one HTML file with\nwhat to doubt first, "
+        "then clusters, typical and doubtful images, a map, votes, eigenvalues and "
+        f"subspaces.\nError {ours[0]:.1f} % with seed 0, {min(ours.values()):.1f} to "
+        f"{max(ours.values()):.1f} % over seeds {min(ours)} to {max(ours)}; "
+        "scikit-learn's spectral clustering on nearest neighbours "
+        f"{spectral:.1f} %.*"
+    )
+
+
+# Table I ----------------------------------------------------------------------------
+
+
+def bench_commands() -> str:
+    hours = _hours()
+    return (
+        "```console\n"
+        "$ ekss data fetch all                 # or: ekss data import FOLDER, if you "
+        "have the archives\n"
+        "$ ekss bench table1 --profile smoke   # all data sets and methods on subsets, "
+        "a few minutes\n"
+        f"$ ekss bench table1                   # full data sets, {hours:.1f} hours of "
+        "one core\n"
+        "```"
+    )
+
+
+def bench_list() -> str:
+    comments = {
+        "ekss data list": "which data sets are there, and how to get the others",
+        "ekss bench table1 --profile smoke": (
+            "all data sets and methods on subsets, a few minutes"
+        ),
+        "ekss bench table1": (
+            f"profile quick: full data sets, {_hours():.1f} hours of one core"
+        ),
+        "ekss bench table1 --profile paper": "1000 members, 1000 trials, 5 seeds: days",
+        "ekss bench table2": "sizes of the data sets",
+        "ekss bench table3": "parameters, the paper's and those our labels chose",
+        "ekss bench ablation": (
+            "label-free EKSS with each of its ideas switched off in turn"
+        ),
+        "ekss bench figure1": "and figure2 to figure4",
+        "ekss bench scale": "time and memory up to a million points, and MNIST-70k",
+    }
+    lines = [f"$ {command:35} # {words}" for command, words in comments.items()]
+    return "\n".join(["```console", *lines, "```"])
+
+
+def _hours() -> float:
+    """Return the hours of the run that made the whole table."""
+    runs = json.loads((RESULTS / "table1.json").read_text())
+    return float(runs[0]["hours"])
+
+
+def _newest_code() -> str:
+    """Return the code of the newest figures of Table I."""
+    runs = json.loads((RESULTS / "table1.json").read_text())
+    codes = runs[-1]["codes"]
+    return str(codes[0]) if len(codes) == 1 else ""
+
+
+_HEADLINES = (
+    "the paper's EKSS, tuned by the labels",
+    "EKSS at the paper's parameters",
+    "EKSS, tuned by the labels",
+    "`EKSS(K)`: no labels, no setting",
+    "best other method at its defaults",
+    "best other method with `LabelFreeSearch`",
+    "best of the paper's eight methods, tuned by the labels",
+)
+
+
+def headline_table() -> str:
+    """Return the headline table: EKSS in every way, and the best of the others."""
+    entries = read_entries((RESULTS / "table1.csv").read_text())
+    newest = _newest_code()
+    columns = [_headline_column(entries, dataset, newest) for dataset in DATASETS]
+    table = [
+        ["clustering error %", *DATASETS.values()],
+        ["---", *["---:"] * len(DATASETS)],
+        *zip(_HEADLINES, *columns, strict=True),
+    ]
+    rendered = "\n".join(f"| {' | '.join(cells)} |" for cells in table)
+    notes = f"`EKSS(K)`: mean ± standard deviation over {_seeds(entries)} seeds. Bold: "
+    notes += "the lowest without labels."
+    if beaten := _better_than_default(entries):
+        notes += f" Better than `EKSS(K)` without labels: {_listed(beaten)}."
+    return f"{_version_note(newest, rendered)}\n\n{rendered}\n\n{notes}"
+
+
+def _headline_column(entries, dataset: str, newest: str) -> list[str]:
+    (ours,) = (one for one in entries if (one.dataset, one.method) == (dataset, "ekss"))
+    free = ours.figures["free"]
+    default, searched = (_best(entries, dataset, name) for name in ("free", "chosen"))
+    without_labels = [one for one in (free, default[0], searched[0]) if one is not None]
+    lowest = min(without_labels, key=lambda one: one.mean)
+
+    def shown(figure, name: str = "", spread: bool = False) -> str:
+        if figure is None:
+            return "-"
+        text = f"**{figure.mean:.2f}**" if figure is lowest else f"{figure.mean:.2f}"
+        if spread and figure.spread is not None:
+            text += f" ± {figure.spread:.2f}"
+        if figure.codes != (newest,):
+            text += f" {_OTHER}"
+        return f"{text} {name}".strip()
+
+    published = min(one.published for one in entries if one.dataset == dataset)
+    return [
+        f"{ours.published:.2f}",
+        shown(ours.figures["paper"]),
+        shown(ours.figures["tuned"]),
+        shown(free, spread=True),
+        shown(*default),
+        shown(*searched),
+        f"{published:.2f}",
+    ]
+
+
+def _best(entries, dataset: str, column: str):
+    """Return the best figure of the other methods in a column, and its method."""
+    others = [
+        (one.figures[column], METHODS[one.method])
+        for one in entries
+        if one.dataset == dataset
+        and one.method != "ekss"
+        and one.figures[column].mean is not None
+    ]
+    return min(others, key=lambda one: one[0].mean, default=(None, ""))
+
+
+def _better_than_default(entries) -> list[str]:
+    """Say which other methods have lower errors without labels, and where."""
+    ours = {
+        one.dataset: one.figures["free"].mean for one in entries if one.method == "ekss"
+    }
+    ways = {"free": "", "chosen": " with `LabelFreeSearch`"}
+    found = [
+        (dataset, *_best(entries, dataset, column), words)
+        for dataset in DATASETS
+        for column, words in ways.items()
+    ]
+    return [
+        f"{name}{words} on {DATASETS[dataset]} ({figure.mean:.2f})"
+        for dataset, figure, name, words in found
+        if figure is not None and figure.mean < ours[dataset]
+    ]
+
+
+def _seeds(entries) -> str:
+    counts = {one.figures["free"].seeds for one in entries if one.method == "ekss"}
+    return " or ".join(map(str, sorted(counts)))
+
+
+def _version_note(newest: str, table: str) -> str:
+    """Say above the table which versions made its figures."""
+    if newest == "unknown":
+        return (
+            "All our figures were computed by earlier versions of the code, not by the "
+            "shipped one, and are to be computed again."
+        )
+    runs = json.loads((RESULTS / "table1.json").read_text())
+    made = f"Our figures are of code {newest} (commit {', '.join(runs[-1]['commits'])})"
+    if _OTHER not in table:
+        return f"{made}."
+    return (
+        f"{made}; {_OTHER} marks those that earlier versions of the code made, which "
+        "are not those of the shipped default and are to be computed again."
+    )
+
+
+def _listed(items: list[str]) -> str:
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
+
+
+# Figures ----------------------------------------------------------------------------
+
+
+def figure_times() -> str:
+    minutes = {
+        name: float(_on_page(f"{name}.md", r"clusterings: ([\d.]+) minutes"))
+        for name in ("figure3", "figure4")
+    }
+    others = sum(
+        60 * float(_on_page(f"{name}.md", r"([\d.]+) hours of one core"))
+        for name in ("figure1", "figure2")
+    )
+    paper = FIGURE_PROFILES["paper"]
+    estimates = [
+        sum(cell.cost for cell in FIGURES[name].plan(paper).cells) / 3600 / 2
+        for name in ("figure3", "figure4")
+    ]
+    return (
+        "Smoke runs give no verdicts. The clusterings of the quick run took "
+        f"{minutes['figure3']:.0f} minutes of processor time for\nfigure 3 and "
+        f"{minutes['figure4']:.0f} for figure 4; figures 1 and 2 together took "
+        f"{others:.0f} minutes, most of it UMAP.\nFor the paper's grid `--dry-run` "
+        f"estimates {_rough(estimates[0])} hours of 2 cores for figure 3 and "
+        f"{_rough(estimates[1])}\nfor figure 4, so choose a part of it by a profile of "
+        "your own (below). Why quick differs from the paper's numbers:"
+    )
+
+
+def _rough(value: float) -> str:
+    """Round to one digit.
+
+    Examples
+    --------
+    >>> _rough(3870.0), _rough(214.0)
+    ('4000', '200')
+    """
+    return f"{float(f'{value:.0e}'):.0f}"
+
+
+def _on_page(name: str, pattern: str) -> str:
+    found = re.search(pattern, (RESULTS / name).read_text())
+    if found is None:
+        raise ValueError(f"docs/results/{name} has nothing like {pattern}")
+    return found[1]
+
+
+# Guarantees -------------------------------------------------------------------------
+
+
+def theory_excerpt() -> str:
+    """Shorten what the command said: whole answers, some guarantees, some remedies."""
+    text = "\n".join(
+        line.rstrip() for line in (RESULTS / "theory.txt").read_text().splitlines()
+    )
+    start, rest = text.split("\nClusters\n")
+    _, rest = rest.split("\nGuarantees\n")
+    guarantees, rest = rest.split("\nWhat fails, by how much, and what would help\n")
+    remedies = rest.split("\nWorst points")[0].strip("\n").split("\n\n")
+    lines = guarantees.strip("\n").splitlines()
+    begins = [n for n, line in enumerate(lines) if re.match(r" (Theorem|Lemma) ", line)]
+    parts = [
+        start.strip("\n"),
+        "Clusters\n ...",
+        "Guarantees\n\n" + "\n".join([*lines[: begins[3]], " ..."]),
+        "What fails, by how much, and what would help\n"
+        + "\n\n".join(remedies[:2])
+        + "\n ...",
+    ]
+    return "```text\n" + "\n\n".join(parts) + "\n```"
+
+
+BLOCKS: dict[str, Callable[[], str]] = {
+    "scale_bullet": scale_bullet,
+    "scale_paragraph": scale_paragraph,
+    "dask_table": dask_table,
+    "digits_caption": digits_caption,
+    "bench_commands": bench_commands,
+    "bench_list": bench_list,
+    "headline_table": headline_table,
+    "figure_times": figure_times,
+    "theory_excerpt": theory_excerpt,
+}
