@@ -77,7 +77,7 @@ def measure(client: Client, n_rows: int, height: int) -> dict[str, float | int]:
     print(f"{n_rows} x {FEATURES} float32, {size:.0f} MB, {points.npartitions} chunks")
     before = dict(client.run(peak_memory).values())
     start = time.perf_counter()
-    model = EKSS(CLUSTERS, DIM, n_base=MEMBERS, random_state=0).fit(points)
+    model = EKSS(CLUSTERS, DIM, n_members=MEMBERS, random_state=0).fit(points)
     seconds = time.perf_counter() - start
     error = clustering_error(planted_labels(points.chunks[0], bases), model.labels_)
     print(f"fit {seconds:.1f} s, graph {model.graph_}, error {100 * error:.3f} %")

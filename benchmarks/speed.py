@@ -60,38 +60,38 @@ def union(n: int, n_features: int, n_clusters: int = 10, dim: int = 13) -> np.nd
     return data.data.astype(np.float32)
 
 
-def member_seconds(n: int, n_base: int = 3) -> float:
+def member_seconds(n: int, n_members: int = 3) -> float:
     X = union(n, 500)
     options = MemberOptions((10, 10), (13, 13), 10, "power")
     run_member(X[:500], 0, 0, options)  # compile
     norms = squared_norms(X)
     return seconds(
-        lambda: [run_member(X, 0, b, options, norms) for b in range(n_base)], 3
+        lambda: [run_member(X, 0, b, options, norms) for b in range(n_members)], 3
     )
 
 
 def members() -> Row:
     """(a) B members with T iterations against their (T+1) B matrix products."""
-    n_base, n_iter = 3, 10
+    n_members, n_iter = 3, 10
     X = union(10_000, 500)
     stacked = np.hstack(list(random_bases(10, 500, 13, np.random.default_rng(0), "f4")))
-    spent = member_seconds(10_000, n_base)
-    product = seconds(lambda: [X @ stacked for _ in range((n_iter + 1) * n_base)], 3)
-    detail = f"{spent / n_base:.3f} s a member, {product / n_base:.3f} s its GEMMs"
+    spent = member_seconds(10_000, n_members)
+    product = seconds(lambda: [X @ stacked for _ in range((n_iter + 1) * n_members)], 3)
+    detail = f"{spent / n_members:.3f} s a member, {product / n_members:.3f} s its GEMMs"
     return Row("(a) members / GEMMs alone", spent / product, 2.0, "x", detail)
 
 
 def votes() -> Row:
     """(b) Top q of the votes against the one-hot matrix product of the same counts."""
-    n, n_base, n_clusters = 10_000, 1_000, 10
+    n, n_members, n_clusters = 10_000, 1_000, 10
     rng = np.random.default_rng(0)
-    labels = rng.integers(0, n_clusters, (n_base, n)).astype(np.uint8).T
-    prepared = prepare_votes(labels, rng.uniform(0.7, 0.9, n_base))
+    labels = rng.integers(0, n_clusters, (n_members, n)).astype(np.uint8).T
+    prepared = prepare_votes(labels, rng.uniform(0.7, 0.9, n_members))
     nearest_by_votes(prepare_votes(labels[:200]), 10)  # compile
     spent = seconds(lambda: nearest_by_votes(prepared, 10), 2)
     # A tenth of the rows of the product: all of it needs the N x N matrix.
-    one_hot = np.zeros((n, n_base * n_clusters), np.float32)
-    one_hot[np.arange(n)[:, None], np.arange(n_base) * n_clusters + labels] = 1
+    one_hot = np.zeros((n, n_members * n_clusters), np.float32)
+    one_hot[np.arange(n)[:, None], np.arange(n_members) * n_clusters + labels] = 1
     product = 10 * seconds(lambda: one_hot[: n // 10] @ one_hot.T, 2)
     detail = f"{spent:.2f} s, one-hot GEMM {product:.2f} s"
     return Row("(b) top-q votes / one-hot GEMM", spent / product, 0.2, "x", detail)
@@ -106,7 +106,7 @@ def whole_fits(jobs: int) -> list[Row]:
     cases = [
         (
             "(c) EKSS, B=100, T=3, one cut",
-            EKSS(10, 13, n_base=100, max_iter=3, top_q=10, divide_by_size=False),
+            EKSS(10, 13, n_members=100, max_iter=3, n_neighbors=10, divide_by_size=False),
             2.0,
         ),
         ("TSC", TSC(10), 1.5),
@@ -130,7 +130,7 @@ def peak_memory() -> Row:
     """(d) Peak memory of a fresh process that fits 50,000 points."""
     code = (
         "import resource, speed as s\n"
-        "s.EKSS(10, 5, n_base=200, random_state=0).fit(s.union(50_000, 100, dim=5))\n"
+        "s.EKSS(10, 5, n_members=200, random_state=0).fit(s.union(50_000, 100, dim=5))\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
     )
     done = subprocess.run(

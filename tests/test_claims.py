@@ -15,7 +15,7 @@ def close_subspaces():
 @pytest.mark.parametrize(
     "rival",
     [
-        TSC(3, top_q=25, random_state=0, n_jobs=2),
+        TSC(3, n_neighbors=25, random_state=0, n_jobs=2),
         SSC(3, alpha=20.0, tol=1e-3, random_state=0, n_jobs=2),
         EnSC(3, random_state=0, n_jobs=2),
     ],

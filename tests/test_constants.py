@@ -164,7 +164,7 @@ SAID = [
     ("docs/benchmarks.md", f"(quick: {PROFILES['quick'].ssc_iterations})"),
     (
         "docs/figures.md",
-        f"{QUICK.ekss['n_base']}, {QUICK.ekss['max_iter']} power steps",
+        f"{QUICK.ekss['n_members']}, {QUICK.ekss['max_iter']} power steps",
     ),
     ("docs/figures.md", f"{QUICK.zero_members}, {QUICK.angle_members}"),
 ]
@@ -202,7 +202,7 @@ def test_every_cut_is_made_in_as_many_ways_as_the_page_says():
 def test_defaults_are_as_the_pages_say():
     assert (EnSC().l1_ratio, EnSC().gamma) == (0.95, 3.0)
     assert "`l1_ratio=0.95` and `gamma=3`" in text_of("docs/algorithms/ensc.md")
-    assert TSC().top_q == "auto"
+    assert TSC().n_neighbors == "auto"
     assert SSCOMP().get_params()["n_nonzero"] == int(
         re.search(r"n_nonzero : int, default=(\d+)", SSCOMP.__doc__)[1]
     )
@@ -221,10 +221,10 @@ def test_papers_algorithm_fits_members_to_all_rows_however_many():
     target = np.arange(n_rows) % 2
     points = rng.standard_normal((n_rows, 1)) * bases[target, :, 0]
     points += 0.3 * rng.standard_normal(points.shape)
-    model = paper(2, 1, 3).set_params(n_base=4, random_state=0)
-    members = model.fit(points).base_labels_
-    everything = model.set_params(max_samples=n_rows).fit(points).base_labels_
+    model = paper(2, 1, 3).set_params(n_members=4, random_state=0)
+    members = model.fit(points).member_labels_
+    everything = model.set_params(max_samples=n_rows).fit(points).member_labels_
     np.testing.assert_array_equal(members, everything)
     assert model.graph_ == "exact"
-    some = model.set_params(max_samples="auto").fit(points).base_labels_
+    some = model.set_params(max_samples="auto").fit(points).member_labels_
     assert (some != members).any(), "the default fits members to fewer rows"

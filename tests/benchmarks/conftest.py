@@ -8,7 +8,7 @@ from ekss.datasets import make_union_of_subspaces
 
 TINY = Profile(
     name="tiny",
-    n_base=8,
+    n_members=8,
     cop_members=4,
     cop_iterations=2,
     base="power",

@@ -31,7 +31,7 @@ def test_label_free_cells_are_those_of_table1(plan, tiny, tiny_loaders, tmp_path
 @pytest.mark.parametrize("dataset", ["usps", "yaleb"])
 def test_what_other_scores_choose_is_read_from_a_plain_fit(tiny_loaders, dataset):
     (points,) = tiny_loaders[dataset]()
-    model = EKSS(3, n_base=20, random_state=0).fit(points.data)
+    model = EKSS(3, n_members=20, random_state=0).fit(points.data)
     other = other_choices(model, points.target)
     error = 100 * clustering_error(points.target, model.labels_)
     assert other[BEST] <= error
@@ -41,7 +41,8 @@ def test_what_other_scores_choose_is_read_from_a_plain_fit(tiny_loaders, dataset
         *(f"{term} alone" for term in EXPONENTS),
     }
     assert (
-        other_choices(model.set_params(top_q=3).fit(points.data), points.target) == {}
+        other_choices(model.set_params(n_neighbors=3).fit(points.data), points.target)
+        == {}
     )
 
 

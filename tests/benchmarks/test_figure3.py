@@ -60,7 +60,7 @@ def test_methods_get_the_papers_parameters(profile):
                     assert exact or params["alpha"] in profile.alphas
                     continue
                 share = 6 if cell.method == "ekss" else 20
-                assert params["top_q"] == max(3, ceil(count / share))
+                assert params["n_neighbors"] == max(3, ceil(count / share))
                 if cell.method != "tsc":
                     assert params["subspace_dim"] == given["dim"]
                     assert params["weighting"] == "uniform"
@@ -71,7 +71,7 @@ def test_methods_get_the_papers_parameters(profile):
 
 
 def test_paper_profile_has_the_papers_numbers():
-    assert PAPER.ekss == {"n_base": 10_000, "max_iter": 3, "base": "pca"}
+    assert PAPER.ekss == {"n_members": 10_000, "max_iter": 3, "base": "pca"}
     assert PAPER.zero_members == PAPER.angle_members == 10_000
     assert PAPER.trials == 100
     assert (PAPER.counts[0], PAPER.counts[-1]) == (10, 500)

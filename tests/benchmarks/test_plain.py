@@ -80,7 +80,7 @@ def test_every_cut_of_a_sweep_is_that_of_a_fit(cells):
         model = EKSS(
             3,
             **params,
-            top_q=cut["top_q"],
+            n_neighbors=cut["n_neighbors"],
             n_eigenvectors=int(np.ceil(3 * share)),
             divide_by_size=cut["divide_by_size"],
             random_state=cell.seed,

@@ -20,7 +20,7 @@ from ekss.benchmarks._scale import (
 from ekss.benchmarks._scale_page import scale_grid, slope
 from ekss.graph.neighbours import Neighbours
 
-TINY = ScaleProfile("tiny", (300, 600), n_base=6, all_pairs=300, free_base=6)
+TINY = ScaleProfile("tiny", (300, 600), n_members=6, all_pairs=300, free_base=6)
 PROBLEM = {"n_clusters": 5, "dim": 2, "n_features": 12, "noise": 0.1}
 
 
@@ -84,7 +84,7 @@ def test_full_profile_is_that_of_the_goal(tmp_path):
         "n_features": 50,
         "noise": 0.1,
     }
-    assert largest.params["model"] == {"subspace_dim": 5, "n_base": 100}
+    assert largest.params["model"] == {"subspace_dim": 5, "n_members": 100}
     assert not any(c.method == "exact" and c.column == "1000000" for c in cells)
 
 
@@ -146,7 +146,7 @@ def test_page_has_times_slopes_and_the_recall(finished):
         "scale.png",
     ]
     page = (folder / "scale.md").read_text()
-    assert "n_base=6" in page
+    assert "n_members=6" in page
     assert "of the ten strongest votes of a point" in page
     assert "with the exact graph" in page
     assert page.count("| slope |") == 3

@@ -60,7 +60,7 @@ def test_paper_figures_are_complete():
     assert ERRORS["usps", "copkss"] == 7.73
     assert parameters("mnist", "ekss") == {
         "subspace_dim": 13,
-        "top_q": 72,
+        "n_neighbors": 72,
         "max_iter": 30,
         "base": "cop",
     }
@@ -120,7 +120,7 @@ def test_sweep_of_cuts_uses_the_same_members(plan):
     cells = plan(["coil20"], ["ekss"]).cells
     result = run_cell(next(cell for cell in cells if cell.column == "tuned"))
     names = [json.loads(name) for name in result["errors"]]
-    assert {name["top_q"] for name in names} == {3, 4, 5, 6, 8, 10}
+    assert {name["n_neighbors"] for name in names} == {3, 4, 5, 6, 8, 10}
     assert {name["n_eigenvectors"] for name in names} == {
         "1 K",
         "1.2 K",
@@ -223,7 +223,7 @@ def test_table3_gives_the_choice_of_the_labels(plan, tmp_path):
     errors = {"paper": 3.0, "tuned": 2.0, "free": 5.0, "chosen": 6.0}
     rows = fake_rows(made, lambda cell: errors[cell.column])
     written = write_table3(made, rows, tmp_path)
-    assert "top_q=3" in written.text
+    assert "n_neighbors=3" in written.text
     assert "made_up=tuned" in written.text
     assert {path.suffix for path in written.files} == {".txt", ".md", ".csv"}
 

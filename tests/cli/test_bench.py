@@ -56,7 +56,7 @@ def test_table1_runs_what_is_there_and_tells_how_to_get_the_rest(home, tmp_path)
     assert "EARLIER VERSION" in kept.output
     assert f"{old}computed again" in invoke(*arguments, "--dry-run").output
     third = invoke("table3", "--profile", "smoke", "--data-home", home, "-o", output)
-    assert "top_q=3" in third.output
+    assert "n_neighbors=3" in third.output
 
 
 def test_dry_run_computes_nothing(home, tmp_path):
@@ -91,7 +91,7 @@ def test_wrong_option_is_refused_in_words(option, value, words, tmp_path):
 
 
 def test_scale_runs_one_cell_after_the_other_and_goes_on(monkeypatch, tmp_path):
-    tiny = ScaleProfile("smoke", (200,), n_base=4, all_pairs=0, free_base=4)
+    tiny = ScaleProfile("smoke", (200,), n_members=4, all_pairs=0, free_base=4)
     monkeypatch.setitem(SCALE_PROFILES, "smoke", tiny)
     arguments = ["scale", "--profile", "smoke", "--workers", 2, "-o", tmp_path]
     result = invoke(*arguments)

@@ -28,7 +28,7 @@ def test_csv_gives_labels_named_after_the_data(ekss, files, planted):
 def test_labels_equal_those_of_the_estimator(ekss, files, planted):
     words = ("--dim", 2, "--q", 5, "--seed", 7, "-o", "labels.npy", *FAST)
     assert ekss("cluster", "points.npy", "-k", 3, *words).code == 0
-    model = EKSS(3, 2, top_q=5, n_base=20, random_state=7)
+    model = EKSS(3, 2, n_neighbors=5, n_members=20, random_state=7)
     expected = model.fit_predict(planted.data)
     np.testing.assert_array_equal(np.load(files / "labels.npy"), expected)
 
@@ -67,7 +67,7 @@ def test_true_labels_score_and_do_nothing_else(ekss, files, planted, where):
     summary = json.loads(ended.out)
     assert summary["scores"] == {"error": 0.0, "nmi": 1.0, "ari": 1.0}
     assert summary["data"]["n_features"] == 12
-    expected = EKSS(3, n_base=20, random_state=0).fit_predict(planted.data)
+    expected = EKSS(3, n_members=20, random_state=0).fit_predict(planted.data)
     np.testing.assert_array_equal(np.load(files / "labels.npy"), expected)
 
 
@@ -115,7 +115,7 @@ def test_number_of_removed_components_reaches_the_estimator(ekss, files, planted
     summary = json.loads(ekss("cluster", "points.npy", "-k", 3, *words).out)
     assert summary["settings"]["remove"] == 1
     assert summary["n_removed"] == 1
-    model = EKSS(3, n_base=20, remove_components=1, random_state=0).fit(planted.data)
+    model = EKSS(3, n_members=20, remove_components=1, random_state=0).fit(planted.data)
     np.testing.assert_array_equal(np.load(files / "labels.npy"), model.labels_)
     lost = model.transform(planted.data)[np.arange(60), model.labels_] ** 2
     for row in summary["clusters"]:
@@ -145,7 +145,7 @@ def test_preprocessing_runs_in_the_order_written(ekss, files, planted):
     rows = planted.data
     for step in (UnitRows(), RemoveComponents(1), PrincipalComponents(6, center=False)):
         rows = step.fit_transform(rows)
-    expected = EKSS(3, 2, n_base=20, random_state=0).fit_predict(rows)
+    expected = EKSS(3, 2, n_members=20, random_state=0).fit_predict(rows)
     words = ("--preprocess", "unit,remove:1,svd:6", "--dim", 2, "-o", "labels.npy")
     assert ekss("cluster", "points.npy", "-k", 3, *words, *FAST).code == 0
     np.testing.assert_array_equal(np.load(files / "labels.npy"), expected)
@@ -153,7 +153,7 @@ def test_preprocessing_runs_in_the_order_written(ekss, files, planted):
 
 def test_energy_is_what_the_subspaces_hold(ekss, files, planted):
     ended = ekss("cluster", "points.npy", "-k", 3, "--dim", 1, "--json", *FAST)
-    model = EKSS(3, 1, n_base=20, random_state=0).fit(planted.data)
+    model = EKSS(3, 1, n_members=20, random_state=0).fit(planted.data)
     own = model.transform(planted.data)[np.arange(60), model.labels_] ** 2
     for row in json.loads(ended.out)["clusters"]:
         mine = model.labels_ == row["cluster"]
@@ -192,7 +192,7 @@ def test_the_number_of_clusters_is_found(ekss, files, planted):
 def test_found_number_is_that_of_the_estimator_and_in_json(ekss, files, planted):
     words = ("-k", "auto", "--json", "-o", "labels.npy", *FAST)
     summary = json.loads(ekss("cluster", "points.npy", *words).out)
-    model = EKSS("auto", n_base=20, random_state=0).fit(planted.data)
+    model = EKSS("auto", n_members=20, random_state=0).fit(planted.data)
     assert summary["n_clusters"] == model.n_clusters_ == 3
     assert summary["n_members"] == 20
     np.testing.assert_array_equal(np.load(files / "labels.npy"), model.labels_)

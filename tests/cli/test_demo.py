@@ -22,7 +22,7 @@ def demo(tmp_path_factory):
     some = Bunch(data=digits.data[::4], target=digits.target[::4])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(datasets, "load_digits", lambda: some)
-        patch.setattr(_demo, "EKSS", partial(EKSS, n_base=50))
+        patch.setattr(_demo, "EKSS", partial(EKSS, n_members=50))
         shown = CliRunner().invoke(app, ["demo", "--output", str(folder)])
     return shown, folder
 
@@ -68,7 +68,7 @@ def test_bodies_are_told_apart_with_another_seed():
 
 def test_votes_of_more_members_separate_the_clusters():
     panels = votes_of_members(seed=0, jobs=1)
-    assert [panel.n_base for panel in panels] == [1, 5, 50]
+    assert [panel.n_members for panel in panels] == [1, 5, 50]
     assert panels[0].error > 0.2
     assert panels[2].error == 0
     same = np.kron(np.eye(4), np.ones((100, 100))).astype(bool)

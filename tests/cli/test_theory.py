@@ -33,7 +33,7 @@ def separated():
     data = make_union_of_subspaces(
         3, 2, n_features=40, n_per_subspace=200, bases="orthogonal", random_state=0
     )
-    return data.data, data.target, assess(data.data, data.target, Wishes(n_base=500))
+    return data.data, data.target, assess(data.data, data.target, Wishes(n_members=500))
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def overlapping():
     data = make_subspaces_at_angle(
         0.2, dim=4, n_features=30, n_per_subspace=60, random_state=0
     )
-    return data.data, data.target, assess(data.data, data.target, Wishes(n_base=200))
+    return data.data, data.target, assess(data.data, data.target, Wishes(n_members=200))
 
 
 def members_of(X, y, a):
@@ -50,9 +50,9 @@ def members_of(X, y, a):
         len(np.unique(y)),
         a.candidate_dim,
         n_candidates=a.n_candidates,
-        n_base=a.wishes.n_base,
+        n_members=a.wishes.n_members,
         max_iter=0,
-        top_q=a.situation.top_q,
+        n_neighbors=a.situation.n_neighbors,
         weighting="uniform",
         divide_by_size=False,
         random_state=a.wishes.seed,
@@ -78,8 +78,8 @@ def test_theorems_on_noisy_points_hold_with_enough_members(separated):
     X, y, a = separated
     wanted = next(f for f in findings(a) if f.statement == "Theorem 6")
     members = re.search(r"needs ([\d,]+) members", wanted.summary)
-    n_base = int(members[1].replace(",", ""))
-    enough = assess(X, y, Wishes(n_base=n_base))
+    n_members = int(members[1].replace(",", ""))
+    enough = assess(X, y, Wishes(n_members=n_members))
     assert status_of(enough)["Theorem 6", "EKSS-0"] == HOLDS
 
 
@@ -103,10 +103,10 @@ def test_overlapping_subspaces_are_told_with_margin_and_points(overlapping):
 @pytest.mark.parametrize("name", ["separated", "overlapping"])
 def test_numbers_are_those_of_the_theory_functions(name, request):
     X, y, a = request.getfixturevalue(name)
-    points, q = unit_rows(X), a.situation.top_q
+    points, q = unit_rows(X), a.situation.n_neighbors
     model = members_of(X, y, a)
     f = coclustering_function(a.n_candidates, a.candidate_dim, X.shape[1])
-    votes = coassociation_dense(model.base_labels_)
+    votes = coassociation_dense(model.member_labels_)
     by_votes = nfc_certificate(points, y, votes, q, f)
     by_angle = nfc_certificate(points, y, np.abs(points @ points.T), q, lambda z: z)
     for ours, theirs in ((a.votes, by_votes), (a.tsc, by_angle)):
@@ -119,11 +119,11 @@ def test_numbers_are_those_of_the_theory_functions(name, request):
     expected = largest_affinity(a.subspaces.bases)
     assert a.situation.max_affinity == pytest.approx(expected, rel=1e-12, abs=1e-12)
     n = len(X)
-    promised = promised_deviation(n, a.wishes.n_base, 0.01)
+    promised = promised_deviation(n, a.wishes.n_members, 0.01)
     assert a.promise.tau == pytest.approx(promised, rel=1e-12)
     if a.votes.phi > 0:
         assert a.promise.members == members_needed(n, a.votes.phi, 0.01)
-        failure = deviation_failure(n, a.votes.phi, a.wishes.n_base)
+        failure = deviation_failure(n, a.votes.phi, a.wishes.n_members)
         assert findings(a)[2].failure == pytest.approx(failure)
         assert (failure < 0.01) == (findings(a)[2].status == HOLDS)
     assert a.votes_graph.components == tuple(cluster_components(model.affinity_, y))
@@ -142,7 +142,7 @@ def test_page_guarantees_no_graph_that_has_false_connections():
             random_state=trial,
         )
         q = int(rng.integers(1, 6))
-        a = assess(data.data, data.target, Wishes(q=q, n_base=300, seed=trial))
+        a = assess(data.data, data.target, Wishes(q=q, n_members=300, seed=trial))
         outcomes["TSC"].add((a.tsc.holds, a.tsc_graph.n_false > 0))
         outcomes["EKSS-0"].add((a.votes.holds, a.votes_graph.n_false > 0))
         said = make_page(a, "X", "y").answers
@@ -160,7 +160,7 @@ def test_largest_q_is_the_last_with_a_certificate():
         3, 3, n_features=20, n_per_subspace=40, random_state=2
     )
     X, y = data.data, data.target
-    a = assess(X, y, Wishes(q=2, n_base=2000))
+    a = assess(X, y, Wishes(q=2, n_members=2000))
     f = coclustering_function(3, 3, 20)
     for certificate, curve in ((a.tsc, None), (a.votes, f)):
         last = certificate.largest_q
@@ -174,11 +174,11 @@ def test_q_that_is_named_connects_the_clusters():
         2, 2, n_features=20, n_per_subspace=60, random_state=1
     )
     X, y = data.data, data.target
-    a = assess(X, y, Wishes(q=2, n_base=100))
+    a = assess(X, y, Wishes(q=2, n_members=100))
     named = a.tsc_graph.connecting_q
     assert named > 2
     for q, whole in ((named, True), (named - 1, False)):
-        graph = TSC(2, top_q=q, random_state=0).fit(X).affinity_
+        graph = TSC(2, n_neighbors=q, random_state=0).fit(X).affinity_
         assert (cluster_components(graph, y).max() == 1) == whole
     said = make_page(a, "X", "y").answers[2].answer
     assert f"q from {named} to {a.tsc.largest_q}" in said
@@ -186,14 +186,14 @@ def test_q_that_is_named_connects_the_clusters():
 
 def test_some_rows_decide_nothing_but_failures(separated, overlapping):
     X, y, _ = separated
-    a = assess(X, y, Wishes(n_base=500, rows=100))
+    a = assess(X, y, Wishes(n_members=500, rows=100))
     assert a.tsc.holds is None
     assert status_of(a)["Theorem 1", "TSC"] == OPEN
     page = make_page(a, "X", "y")
     assert "100 of 600 points" in page.notes[0]
     assert "guaranteed by" not in page.answers[0].answer
     X, y, _ = overlapping
-    assert assess(X, y, Wishes(n_base=50, rows=100)).tsc.holds is False
+    assert assess(X, y, Wishes(n_members=50, rows=100)).tsc.holds is False
 
 
 def test_every_condition_of_every_theorem_has_words(overlapping):
@@ -298,7 +298,7 @@ def test_data_without_guarantees_is_refused(overlapping, spoil, words):
     X, y = overlapping[0].copy(), overlapping[1].copy()
     spoil(X, y)
     with pytest.raises(ValueError, match=words):
-        assess(X, y, Wishes(n_base=5))
+        assess(X, y, Wishes(n_members=5))
 
 
 def test_default_q_is_the_papers():

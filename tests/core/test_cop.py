@@ -184,7 +184,7 @@ def test_loop_ends_in_subspaces_that_assign_its_labels():
 
 def test_ensemble_members_run_on_coherent_points():
     data = make_union_of_subspaces(3, 3, 20, 60, outliers=0.2, random_state=0)
-    options = MemberOptions((3, 3), (3, 3), max_iter=5, base="cop")
+    options = MemberOptions((3, 3), (3, 3), max_iter=5, update="cop")
     members = [run_member(data.data, 0, 7, options) for _ in range(2)]
     np.testing.assert_array_equal(members[0].labels, members[1].labels)
     assert 0 < members[0].weight <= 1

@@ -52,7 +52,7 @@ def test_ranges_draw_their_own_candidates_per_member(points):
 
 def test_ranges_draw_their_own_dimension_per_member(points):
     # the captured energy of random subspaces, refitted once, grows with the dimension
-    chosen = options(subspace_dim=(1, 5), n_candidates=(1, 1), max_iter=3, base="pca")
+    chosen = options(subspace_dim=(1, 5), n_candidates=(1, 1), max_iter=3, update="pca")
     weights = {round(run_member(points, 0, b, chosen).weight, 6) for b in range(40)}
     energy = np.linalg.svd(points, compute_uv=False) ** 2
     expected = np.cumsum(energy)[:5] / energy.sum()
@@ -71,12 +71,12 @@ def test_weight_is_one_less_the_pca_cost_of_the_clusters(points, affine):
     assert np.isclose(member.weight, 1 - cost / (points**2).sum())
 
 
-@pytest.mark.parametrize("base", ["pca", "power"])
+@pytest.mark.parametrize("update", ["pca", "power"])
 def test_weight_lies_between_zero_and_one_and_rises_with_iterations(points, base):
     weights = [
         np.mean(
             [
-                run_member(points, 0, b, options(max_iter=t, base=base)).weight
+                run_member(points, 0, b, options(max_iter=t, update=base)).weight
                 for b in range(10)
             ]
         )

@@ -101,13 +101,13 @@ def test_one_step_measures_nothing(union):
 
 def test_easy_data_need_the_smallest_ensemble_and_the_model_tells(union):
     model = EKSS(3, random_state=0).fit(union.data)
-    assert model.n_base_ == 100 == model.base_labels_.shape[1]
+    assert model.n_members_ == 100 == model.member_labels_.shape[1]
     assert model.agreement_ >= 0.97
     assert clustering_error(union.target, model.labels_) == 0
-    fixed = EKSS(3, n_base=30, random_state=0).fit(union.data)
-    assert (fixed.n_base_, fixed.agreement_) == (30, None)
+    fixed = EKSS(3, n_members=30, random_state=0).fit(union.data)
+    assert (fixed.n_members_, fixed.agreement_) == (30, None)
 
 
 def test_word_other_than_auto_is_refused():
-    with pytest.raises(ValueError, match="n_base='many' is not known; pass 'auto'"):
-        EKSS(3, n_base="many").fit(np.eye(10))
+    with pytest.raises(ValueError, match="n_members='many' is not known; pass 'auto'"):
+        EKSS(3, n_members="many").fit(np.eye(10))

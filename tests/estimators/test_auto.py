@@ -99,41 +99,41 @@ def test_few_features_are_never_called_flat_by_their_number_alone(n_features):
 @pytest.mark.parametrize("exponent", [-150, -20, 0, 20, 150])
 def test_scale_neither_changes_the_detection_nor_the_labels(exponent):
     X, y = moving_bodies(3)
-    model = EKSS(3, n_base=20, random_state=0).fit(X * 10.0**exponent)
+    model = EKSS(3, n_members=20, random_state=0).fit(X * 10.0**exponent)
     assert model.affine_
     assert clustering_error(y, model.labels_) == 0
     images, _ = faces()
-    small = EKSS(4, n_base=5, random_state=0).fit(images * 10.0**exponent)
+    small = EKSS(4, n_members=5, random_state=0).fit(images * 10.0**exponent)
     assert not small.affine_
 
 
 def test_single_precision_does_not_change_the_detection():
     X, y = moving_bodies(3)
-    model = EKSS(3, n_base=20, random_state=0).fit(X.astype(np.float32))
+    model = EKSS(3, n_members=20, random_state=0).fit(X.astype(np.float32))
     assert model.affine_
     assert clustering_error(y, model.labels_) == 0
 
 
 def test_detection_does_not_depend_on_the_seed_of_the_ensemble():
     X, _ = moving_bodies(3)
-    found = [EKSS(3, n_base=3, random_state=s).fit(X) for s in range(3)]
+    found = [EKSS(3, n_members=3, random_state=s).fit(X) for s in range(3)]
     assert all(model.affine_ for model in found)
     assert len({model.subspace_dim_ for model in found}) == 1
 
 
 def test_affine_detection_is_only_made_where_everything_is_left_to_the_data():
     X, _ = moving_bodies(3)
-    assert not EKSS(3, 4, n_base=5, random_state=0).fit(X).affine_
-    assert not EKSS(3, affine=False, n_base=5, random_state=0).fit(X).affine_
+    assert not EKSS(3, 4, n_members=5, random_state=0).fit(X).affine_
+    assert not EKSS(3, affine=False, n_members=5, random_state=0).fit(X).affine_
     images, _ = faces()
-    assert EKSS(4, affine=True, n_base=5, random_state=0).fit(images).affine_
+    assert EKSS(4, affine=True, n_members=5, random_state=0).fit(images).affine_
 
 
 def test_moving_bodies_are_clustered_by_default():
     for n_bodies in (2, 3):
         for seed in range(2):
             X, y = moving_bodies(n_bodies, noise=0.3, seed=seed)
-            model = EKSS(n_bodies, n_base=40, random_state=seed).fit(X)
+            model = EKSS(n_bodies, n_members=40, random_state=seed).fit(X)
             assert model.affine_
             assert model.offsets_.shape == (n_bodies, 2 * N_FRAMES)
             assert clustering_error(y, model.labels_) == 0
@@ -151,7 +151,7 @@ def test_linear_subspaces_are_recovered_by_default(dim, noise):
     inside *= rng.uniform(0.5, 2, (180, 1))
     X = np.einsum("ndj,nj->nd", bases[y], inside)
     X += noise * rng.standard_normal(X.shape)
-    model = EKSS(3, n_base=40, random_state=0).fit(X)
+    model = EKSS(3, n_members=40, random_state=0).fit(X)
     assert clustering_error(y, model.labels_) <= 0.01
     assert dim <= model.subspace_dim_ <= 3 * dim + 3
 
@@ -165,7 +165,7 @@ def test_affine_subspaces_far_from_the_origin_are_recovered_by_default(
     data = make_union_of_subspaces(
         3, dim, 30, 60, affine_offset=offset, noise=noise, random_state=dim
     )
-    model = EKSS(3, n_base=40, random_state=0).fit(data.data)
+    model = EKSS(3, n_members=40, random_state=0).fit(data.data)
     assert clustering_error(data.target, model.labels_) == 0
     if dim < 4:
         assert model.affine_
@@ -196,7 +196,7 @@ def test_automatic_dimension_of_affine_subspaces_ignores_where_they_lie():
     directions = np.random.default_rng(1).standard_normal((4, 20))
     for offsets in (2 * directions, 1000 * directions, 2 * directions + 500):
         X, y = affine_classes(offsets)
-        model = EKSS(4, affine=True, n_base=50, random_state=0).fit(X)
+        model = EKSS(4, affine=True, n_members=50, random_state=0).fit(X)
         assert 3 <= model.subspace_dim_ <= 6
         assert clustering_error(y, model.labels_) < 0.02
 
@@ -214,11 +214,11 @@ def test_affine_subspaces_that_meet_in_a_point_are_told_apart():
 def test_same_seed_gives_the_same_labels_for_any_number_of_workers(affine):
     X, _ = moving_bodies(3) if affine else faces()
     one, two = (
-        EKSS(4, n_base=30, random_state=1, n_jobs=n_jobs).fit(X) for n_jobs in (1, 2)
+        EKSS(4, n_members=30, random_state=1, n_jobs=n_jobs).fit(X) for n_jobs in (1, 2)
     )
     assert one.affine_ is two.affine_ is affine
     assert one.labels_.tobytes() == two.labels_.tobytes()
-    assert one.base_labels_.tobytes() == two.base_labels_.tobytes()
+    assert one.member_labels_.tobytes() == two.member_labels_.tobytes()
     assert one.bases_.tobytes() == two.bases_.tobytes()
     assert one.candidates_ == two.candidates_
     assert (one.affinity_ != two.affinity_).nnz == 0

@@ -25,7 +25,7 @@ from ekss import EKSS
 from ekss.estimators import _limits
 
 WORK = Workload(
-    200_000, 50, 4, 10, 100, 10, 5, graph="exact", sample_size=10_000, top_q=40
+    200_000, 50, 4, 10, 100, 10, 5, graph="exact", sample_size=10_000, n_neighbors=40
 )
 
 FIT_IN_A_FRESH_PROCESS = """
@@ -41,7 +41,7 @@ rng = np.random.default_rng(0)
 for k in range(5):
     basis = rng.standard_normal((3, n_features), np.float32)
     X[k::5] = rng.standard_normal((n // 5, 3), np.float32) @ basis
-EKSS(5, 3, n_base=16, max_iter=2, random_state=0, **params).fit(X)
+EKSS(5, 3, n_members=16, max_iter=2, random_state=0, **params).fit(X)
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 status = Path("/proc/self/status")
 if status.exists():  # ru_maxrss is at least that of the parent process
@@ -81,7 +81,7 @@ def model_with(graph="exact", **params):
 
 @pytest.mark.parametrize(
     "name",
-    ["n_samples", "n_features", "itemsize", "n_clusters", "n_base", "top_q"],
+    ["n_samples", "n_features", "itemsize", "n_clusters", "n_members", "n_neighbors"],
 )
 @pytest.mark.parametrize("graph", ["exact", "approximate"])
 def test_more_of_anything_takes_more_memory(name, graph):
@@ -92,7 +92,7 @@ def test_more_of_anything_takes_more_memory(name, graph):
 
 @pytest.mark.parametrize(
     "name",
-    ["n_samples", "n_features", "n_clusters", "n_base", "n_candidates", "dim"],
+    ["n_samples", "n_features", "n_clusters", "n_members", "n_candidates", "dim"],
 )
 @pytest.mark.parametrize("graph", ["exact", "approximate", "sample"])
 def test_more_of_anything_takes_more_time(name, graph):
@@ -167,9 +167,12 @@ def test_times_are_written_for_people(seconds, text):
 @pytest.mark.parametrize(
     ("shape", "params"),
     [
-        ((20_000, 300), {"graph": "exact", "top_q": 10}),
-        ((20_000, 300), {"graph": "approximate", "top_q": 40, "max_samples": None}),
-        ((250_000, 100), {"graph": "sample", "top_q": 10}),
+        ((20_000, 300), {"graph": "exact", "n_neighbors": 10}),
+        (
+            (20_000, 300),
+            {"graph": "approximate", "n_neighbors": 40, "max_samples": None},
+        ),
+        ((250_000, 100), {"graph": "sample", "n_neighbors": 10}),
     ],
     ids=["exact", "approximate", "sample"],
 )
@@ -178,7 +181,7 @@ def test_memory_of_a_fit_is_below_the_estimate_but_not_far(shape, params):
     # files that are read in advance count too.
     library = peak_of_a_fit((400, 12), params)
     peak = peak_of_a_fit(shape, params) - library + LIBRARY_BYTES
-    model = EKSS(5, 3, n_base=16, max_iter=2, **params)
+    model = EKSS(5, 3, n_members=16, max_iter=2, **params)
     model.graph_ = params["graph"]
     expected = estimate(workload_of(model, Made(shape))).bytes
     assert peak <= expected <= 2 * peak
@@ -232,20 +235,20 @@ def test_large_fit_is_refused_before_it_starts_with_the_setting_that_fits():
     model = EKSS(10, memory_limit="0.8GB", graph="exact")
     with pytest.raises(MemoryError, match=words):
         model.fit(X)
-    assert not hasattr(model, "base_labels_")
+    assert not hasattr(model, "member_labels_")
 
 
 @pytest.mark.parametrize(
-    ("graph", "n_samples", "n_base", "limit", "offered"),
+    ("graph", "n_samples", "n_members", "limit", "offered"),
     [
         ("exact", 10**6, 200, "4GB", {"graph": "sample"}),
         ("approximate", 10**6, 200, "2GB", {"graph": "sample"}),
-        ("exact", 9_000, 20_000, "0.6GB", {"n_base": 5000}),
+        ("exact", 9_000, 20_000, "0.6GB", {"n_members": 5000}),
     ],
 )
-def test_setting_that_is_offered_fits(graph, n_samples, n_base, limit, offered):
+def test_setting_that_is_offered_fits(graph, n_samples, n_members, limit, offered):
     rows = Made((n_samples, 50))
-    model = model_with(graph, subspace_dim=5, n_base=n_base, memory_limit=limit)
+    model = model_with(graph, subspace_dim=5, n_members=n_members, memory_limit=limit)
     with pytest.raises(MemoryError, match="would need") as refused:
         check_memory(model, rows)
     ((name, value),) = offered.items()
@@ -256,7 +259,7 @@ def test_setting_that_is_offered_fits(graph, n_samples, n_base, limit, offered):
 
 
 def test_data_too_large_for_memory_are_to_be_kept_on_disk():
-    model = model_with("sample", subspace_dim=5, n_base=100, memory_limit="1GB")
+    model = model_with("sample", subspace_dim=5, n_members=100, memory_limit="1GB")
     with pytest.raises(MemoryError, match="with X on disk"):
         check_memory(model, Made((4 * 10**6, 100)))
     check_memory(model, Made((4 * 10**6, 100), in_memory=False))
@@ -269,7 +272,7 @@ def test_nothing_fits_in_less_than_the_library():
 
 
 def test_without_a_limit_the_machine_decides(monkeypatch):
-    model = model_with(n_base=100)
+    model = model_with(n_members=100)
     rows = Made((10**6, 50))
     monkeypatch.setattr(_limits, "available_bytes", lambda: 3e9)
     with pytest.raises(MemoryError, match="the memory of this machine"):
@@ -282,10 +285,10 @@ def test_without_a_limit_the_machine_decides(monkeypatch):
 
 def test_automatic_members_are_counted_at_their_most():
     grown = workload_of(model_with(), Made((5000, 50)))
-    assert (grown.n_base, grown.likely_base) == (400, 100)
+    assert (grown.n_members, grown.likely_base) == (400, 100)
     assert grown.n_candidates == 80
-    told = workload_of(model_with(subspace_dim=3, n_base=50), Made((5000, 50)))
-    assert (told.n_base, told.likely_base, told.n_candidates, told.dim) == (
+    told = workload_of(model_with(subspace_dim=3, n_members=50), Made((5000, 50)))
+    assert (told.n_members, told.likely_base, told.n_candidates, told.dim) == (
         50,
         None,
         10,
@@ -295,7 +298,12 @@ def test_automatic_members_are_counted_at_their_most():
 
 def test_wrong_parameters_are_left_to_their_own_checks():
     X = np.eye(20)
-    for params in ({"n_base": -3}, {"top_q": "many"}, {"n_jobs": 0}, {"verbose": -1}):
+    for params in (
+        {"n_members": -3},
+        {"n_neighbors": "many"},
+        {"n_jobs": 0},
+        {"verbose": -1},
+    ):
         (name,) = params
         with pytest.raises(ValueError, match=f"^{name}="):
             EKSS(2, **params).fit(X)
@@ -303,9 +311,9 @@ def test_wrong_parameters_are_left_to_their_own_checks():
 
 def test_estimate_is_shown_with_verbose_only(capsys):
     X = np.random.default_rng(0).standard_normal((60, 6))
-    EKSS(2, 2, n_base=8, verbose=1, random_state=0).fit(X)
+    EKSS(2, 2, n_members=8, verbose=1, random_state=0).fit(X)
     shown = capsys.readouterr()
     assert re.match(r"about \d\.\d GB and \d\.\d s: members", shown.err)
     assert shown.out == ""
-    EKSS(2, 2, n_base=8, random_state=0).fit(X)
+    EKSS(2, 2, n_members=8, random_state=0).fit(X)
     assert capsys.readouterr().err == ""

@@ -121,7 +121,7 @@ def test_bad_parameters_are_refused_in_words(union, params, words):
 @pytest.mark.parametrize("affine", [False, True])
 def test_ensemble_takes_coherence_pursuit_as_its_base(union, affine):
     model = EKSS(
-        3, 3, base="cop", n_base=40, affine=affine, normalize=True, random_state=0
+        3, 3, base="cop", n_members=40, affine=affine, normalize=True, random_state=0
     )
     labels = model.fit_predict(union.data)
     assert clustering_error(union.target, labels) == 0

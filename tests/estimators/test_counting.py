@@ -176,7 +176,7 @@ def test_neither_a_split_nor_a_merged_class_is_confirmed():
 )
 def test_planted_number_of_clusters_is_found(n_subspaces, options):
     data = make_union(n_subspaces, **options)
-    model = EKSS("auto", random_state=0, n_base=60, n_jobs=2).fit(data.data)
+    model = EKSS("auto", random_state=0, n_members=60, n_jobs=2).fit(data.data)
     assert model.n_clusters_ == n_subspaces
     assert clustering_error(data.target, model.labels_) < 0.03
     best = model.counts_[0]
@@ -190,15 +190,15 @@ def test_planted_number_of_clusters_is_found(n_subspaces, options):
 def test_number_is_sought_on_a_sample_of_many_points(monkeypatch):
     monkeypatch.setattr(module, "_SCOUTED_POINTS", 150)
     data = make_union(4, n_per_subspace=100)
-    model = EKSS("auto", random_state=0, n_base=60).fit(data.data)
+    model = EKSS("auto", random_state=0, n_members=60).fit(data.data)
     assert model.n_clusters_ == 4
     assert clustering_error(data.target, model.labels_) == 0
 
 
 def test_number_found_gives_the_labels_of_the_number_given():
     data = make_union(3)
-    found = EKSS("auto", random_state=0, n_base=40).fit(data.data)
-    given = EKSS(3, random_state=0, n_base=40).fit(data.data)
+    found = EKSS("auto", random_state=0, n_members=40).fit(data.data)
+    given = EKSS(3, random_state=0, n_members=40).fit(data.data)
     np.testing.assert_array_equal(found.labels_, given.labels_)
     assert given.counts_ == ()
 
@@ -206,7 +206,7 @@ def test_number_found_gives_the_labels_of_the_number_given():
 @pytest.mark.parametrize("n_samples", [2, 5, 9, 20])
 def test_few_points_get_a_number_too(n_samples):
     X = np.random.default_rng(0).standard_normal((n_samples, 6))
-    model = EKSS("auto", n_base=5, random_state=0).fit(X)
+    model = EKSS("auto", n_members=5, random_state=0).fit(X)
     assert 1 <= model.n_clusters_ <= n_samples
     assert model.labels_.max() < model.n_clusters_
 

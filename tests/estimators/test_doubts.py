@@ -23,7 +23,7 @@ from ekss import (
 from ekss.datasets import make_union_of_subspaces
 
 MODELS = [
-    EKSS(3, n_base=10, random_state=0),
+    EKSS(3, n_members=10, random_state=0),
     KSS(3, n_init=3, random_state=0),
     CoPKSS(3, n_init=3, random_state=0),
     MedianKFlats(3, n_init=3, random_state=0),
@@ -31,7 +31,7 @@ MODELS = [
     SSC(3, random_state=0),
     SSCOMP(3, random_state=0),
     EnSC(3, random_state=0),
-    LabelFreeSearch(TSC(3), {"top_q": [3, 5]}, n_jobs=2, random_state=0),
+    LabelFreeSearch(TSC(3), {"n_neighbors": [3, 5]}, n_jobs=2, random_state=0),
 ]
 nine = pytest.mark.parametrize("model", MODELS, ids=lambda m: type(m).__name__)
 restarted = pytest.mark.parametrize("kind", [KSS, CoPKSS, MedianKFlats])
@@ -98,7 +98,7 @@ def test_warnings_come_from_the_calling_thread(monkeypatch):
         "ekss.estimators._fitting.warnings.warn",
         lambda *args, **kwargs: threads.append(threading.current_thread()),
     )
-    LabelFreeSearch(TSC(3), {"top_q": [3, 4, 5]}, n_jobs=2).fit(noise())
+    LabelFreeSearch(TSC(3), {"n_neighbors": [3, 4, 5]}, n_jobs=2).fit(noise())
     KSS(3, n_jobs=2, random_state=0).fit(noise())
     assert threads == [threading.current_thread()] * 2
 
@@ -108,7 +108,7 @@ def test_warnings_come_from_the_calling_thread(monkeypatch):
 def test_every_direction_of_ideal_data_is_a_cluster(kind, n_clusters):
     y = np.arange(6 * n_clusters) % n_clusters
     X = np.eye(n_clusters)[y]
-    options = {"n_base": 20} if kind is EKSS else {}
+    options = {"n_members": 20} if kind is EKSS else {}
     for seed in range(3):
         model = kind(n_clusters, random_state=seed, **options).fit(X)
         assert len(set(zip(y, model.labels_, strict=True))) == n_clusters

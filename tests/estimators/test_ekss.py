@@ -30,7 +30,7 @@ def union():
     )
 
 
-@parametrize_with_checks([EKSS(n_base=20)])
+@parametrize_with_checks([EKSS(n_members=20)])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
@@ -45,7 +45,7 @@ def test_random_subspaces_are_recovered_without_error():
             random_state=seed,
         )
         for dim in (10, "auto"):
-            model = EKSS(3, dim, n_base=100, random_state=seed, n_jobs=2)
+            model = EKSS(3, dim, n_members=100, random_state=seed, n_jobs=2)
             assert clustering_error(data.target, model.fit_predict(data.data)) == 0
 
 
@@ -54,14 +54,22 @@ def test_two_subspaces_at_a_small_angle_are_told_apart():
         data = make_subspaces_at_angle(0.05, n_per_subspace=300, random_state=seed)
         keep = data.target < 2
         X, y = data.data[keep], data.target[keep]
-        model = EKSS(2, 10, max_iter=30, n_base=100, random_state=seed, n_jobs=2)
+        model = EKSS(2, 10, max_iter=30, n_members=100, random_state=seed, n_jobs=2)
         assert clustering_error(y, model.fit_predict(X)) < 0.02
 
 
-@pytest.mark.parametrize("top_q", [10, 84, 250])
-def test_three_subspaces_at_a_tiny_angle_are_told_apart_at_any_q(top_q):
+@pytest.mark.parametrize("n_neighbors", [10, 84, 250])
+def test_three_subspaces_at_a_tiny_angle_are_told_apart_at_any_q(n_neighbors):
     data = make_subspaces_at_angle(0.02, random_state=0)
-    model = EKSS(3, 10, max_iter=30, n_base=200, top_q=top_q, random_state=0, n_jobs=2)
+    model = EKSS(
+        3,
+        10,
+        max_iter=30,
+        n_members=200,
+        n_neighbors=n_neighbors,
+        random_state=0,
+        n_jobs=2,
+    )
     assert clustering_error(data.target, model.fit_predict(data.data)) < 0.01
 
 
@@ -69,9 +77,9 @@ def test_ekss0_votes_rank_pairs_by_their_angle():
     # the agreement is limited by the noise of B votes: 0.999 here
     X = np.random.default_rng(0).standard_normal((20, 3))
     model = EKSS(
-        2, 1, n_candidates=4, n_base=10_000, max_iter=0, weighting="uniform"
+        2, 1, n_candidates=4, n_members=10_000, max_iter=0, weighting="uniform"
     ).set_params(random_state=0, n_jobs=2)
-    votes = coassociation_dense(model.fit(X).base_labels_)
+    votes = coassociation_dense(model.fit(X).member_labels_)
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     pairs = np.triu_indices(20, 1)
     assert spearmanr(votes[pairs], np.abs(X @ X.T)[pairs]).statistic > 0.99
@@ -105,7 +113,7 @@ def test_affine_subspaces_that_share_directions_need_affine_members():
 
 def test_affine_model_predicts_far_from_the_origin(union):
     X = union.data.astype(np.float32) + 1000
-    model = EKSS(3, 4, affine=True, n_base=50, random_state=0).fit(X)
+    model = EKSS(3, 4, affine=True, n_members=50, random_state=0).fit(X)
     residual = model.transform(X).min(axis=1)
     assert residual.max() < 0.05
     assert (model.predict(X) == model.labels_).mean() > 0.9
@@ -113,32 +121,32 @@ def test_affine_model_predicts_far_from_the_origin(union):
 
 @pytest.mark.parametrize("base", ["pca", "power"])
 def test_labels_do_not_depend_on_the_number_of_workers(union, base):
-    one = EKSS(3, 4, n_base=40, base=base, random_state=5, n_jobs=1).fit(union.data)
-    two = EKSS(3, 4, n_base=40, base=base, random_state=5, n_jobs=2).fit(union.data)
+    one = EKSS(3, 4, n_members=40, base=base, random_state=5, n_jobs=1).fit(union.data)
+    two = EKSS(3, 4, n_members=40, base=base, random_state=5, n_jobs=2).fit(union.data)
     assert one.labels_.tobytes() == two.labels_.tobytes()
-    assert one.base_labels_.tobytes() == two.base_labels_.tobytes()
-    assert one.base_weights_.tobytes() == two.base_weights_.tobytes()
+    assert one.member_labels_.tobytes() == two.member_labels_.tobytes()
+    assert one.member_weights_.tobytes() == two.member_weights_.tobytes()
     assert (one.affinity_ != two.affinity_).nnz == 0
 
 
 def test_labels_do_not_depend_on_the_joblib_backend(union):
-    here = EKSS(3, 4, n_base=16, random_state=5).fit(union.data)
+    here = EKSS(3, 4, n_members=16, random_state=5).fit(union.data)
     with joblib.parallel_config(backend="loky", n_jobs=2):
-        there = EKSS(3, 4, n_base=16, random_state=5).fit(union.data)
+        there = EKSS(3, 4, n_members=16, random_state=5).fit(union.data)
     assert here.labels_.tobytes() == there.labels_.tobytes()
 
 
 def test_members_can_be_run_in_any_order(union):
     model = EKSS(
-        3, 4, n_base=12, max_iter=2, normalize=False, base="pca", random_state=5
+        3, 4, n_members=12, max_iter=2, normalize=False, base="pca", random_state=5
     ).fit(union.data)
     seed = int(np.random.RandomState(5).randint(np.iinfo(np.int32).max))
     options = MemberOptions((3, 3), (4, 4), 2, "pca")
     for b in np.random.default_rng(0).permutation(12):
         member = run_member(union.data, seed, int(b), options)
-        np.testing.assert_array_equal(member.labels, model.base_labels_[:, b])
+        np.testing.assert_array_equal(member.labels, model.member_labels_[:, b])
         # BLAS may use more threads here than within the fit
-        assert member.weight == pytest.approx(model.base_weights_[b], rel=1e-12)
+        assert member.weight == pytest.approx(model.member_weights_[b], rel=1e-12)
 
 
 def min_score(model):
@@ -147,23 +155,23 @@ def min_score(model):
 
 def test_attributes_have_the_documented_shapes(union):
     n = len(union.data)
-    model = EKSS(3, 4, n_base=20, random_state=0).fit(union.data)
+    model = EKSS(3, 4, n_members=20, random_state=0).fit(union.data)
     assert model.labels_.shape == (n,)
     assert set(model.labels_) == {0, 1, 2}
     assert model.bases_.shape == (3, 30, 4)
     assert model.offsets_ is None
-    assert model.base_labels_.shape == (n, 20)
-    assert model.base_labels_.dtype == np.uint8
-    assert model.base_weights_.shape == (20,)
+    assert model.member_labels_.shape == (n, 20)
+    assert model.member_labels_.dtype == np.uint8
+    assert model.member_weights_.shape == (20,)
     assert model.embedding_.shape == (n, 3)
     assert model.affinity_.shape == (n, n)
     assert model.eigenvalues_.shape == (4,)
     assert (model.n_clusters_, model.subspace_dim_) == (3, 4)
     assert 1 <= model.n_iter_ <= model.max_iter
-    assert 1 <= model.top_q_ < n
+    assert 1 <= model.n_neighbors_ < n
     assert model.affine_ is False
     best = model.candidates_[0]
-    assert (best.top_q, best.score) == (model.top_q_, min_score(model))
+    assert (best.n_neighbors, best.score) == (model.n_neighbors_, min_score(model))
     gram = model.bases_.transpose(0, 2, 1) @ model.bases_
     np.testing.assert_allclose(gram, np.broadcast_to(np.eye(4), gram.shape), atol=1e-9)
 
@@ -178,8 +186,8 @@ def test_affinity_can_be_cut_by_scikit_learn(union, name):
 
 
 def test_affinity_is_the_top_q_graph_of_the_members(union):
-    model = EKSS(3, 4, n_base=20, top_q=7, random_state=0).fit(union.data)
-    labels, weights = model.base_labels_, model.base_weights_
+    model = EKSS(3, 4, n_members=20, n_neighbors=7, random_state=0).fit(union.data)
+    labels, weights = model.member_labels_, model.member_weights_
     graph = coassociation_topq(labels, weights, 7, divide_by_size=True)
     assert (graph != model.affinity_).nnz == 0
     counted = clone(model).set_params(weighting="uniform").fit(union.data)
@@ -188,13 +196,15 @@ def test_affinity_is_the_top_q_graph_of_the_members(union):
     paper = clone(model).set_params(divide_by_size=False).fit(union.data)
     graph = coassociation_topq(labels, weights, 7)
     assert (graph != paper.affinity_).nnz == 0
-    chosen = clone(model).set_params(top_q="auto").fit(union.data)
-    graph = coassociation_topq(labels, weights, chosen.top_q_, divide_by_size=True)
+    chosen = clone(model).set_params(n_neighbors="auto").fit(union.data)
+    graph = coassociation_topq(
+        labels, weights, chosen.n_neighbors_, divide_by_size=True
+    )
     assert (graph != chosen.affinity_).nnz == 0
 
 
 def test_predict_transform_and_score_follow_the_subspaces(union):
-    model = EKSS(3, 4, n_base=50, random_state=0).fit(union.data)
+    model = EKSS(3, 4, n_members=50, random_state=0).fit(union.data)
     np.testing.assert_array_equal(model.predict(union.data), model.labels_)
     distances = model.transform(union.data)
     assert distances.shape == (180, 3)
@@ -216,9 +226,9 @@ def test_rotation_sign_and_scale_of_points_keep_the_partition(union):
 
 
 def test_ranges_let_members_differ_and_still_recover(union):
-    model = EKSS(3, (2, 6), n_candidates=(3, 8), n_base=100, random_state=0)
+    model = EKSS(3, (2, 6), n_candidates=(3, 8), n_members=100, random_state=0)
     assert clustering_error(union.target, model.fit_predict(union.data)) == 0
-    counts = model.base_labels_.max(axis=0)
+    counts = model.member_labels_.max(axis=0)
     assert counts.min() < counts.max()
     assert model.subspace_dim_ == 4
 
@@ -249,33 +259,33 @@ def test_more_features_than_points_works():
 
 @pytest.mark.parametrize("value", [1e-200, 1e200])
 def test_extreme_scales_neither_overflow_nor_vanish(union, value):
-    labels = EKSS(3, 4, n_base=50, random_state=0).fit_predict(union.data * value)
+    labels = EKSS(3, 4, n_members=50, random_state=0).fit_predict(union.data * value)
     assert clustering_error(union.target, labels) == 0
 
 
 def test_one_cluster_and_one_cluster_per_point():
     X = np.random.default_rng(0).standard_normal((6, 4))
-    assert set(EKSS(1, 1, n_base=5, random_state=0).fit_predict(X)) == {0}
-    labels = EKSS(6, 1, n_base=5, random_state=0).fit_predict(X)
+    assert set(EKSS(1, 1, n_members=5, random_state=0).fit_predict(X)) == {0}
+    labels = EKSS(6, 1, n_members=5, random_state=0).fit_predict(X)
     assert labels.shape == (6,)
 
 
 def test_pipeline_clone_pickle_and_pandas_work(union):
     frame = pd.DataFrame(union.data, columns=[f"pixel{i}" for i in range(30)])
-    model = EKSS(3, 4, n_base=20, random_state=0)
+    model = EKSS(3, 4, n_members=20, random_state=0)
     fitted = clone(model).set_output(transform="pandas").fit(frame)
     assert list(fitted.feature_names_in_[:2]) == ["pixel0", "pixel1"]
     table = fitted.transform(frame)
     assert list(table.columns) == ["ekss0", "ekss1", "ekss2"]
     back = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_array_equal(back.predict(frame), fitted.predict(frame))
-    model.set_params(n_base=100)
+    model.set_params(n_members=100)
     piped = make_pipeline(PCA(15), clone(model)).fit_predict(union.data)
     assert clustering_error(union.target, piped) == 0
 
 
 def test_extra_eigenvectors_are_used(union):
-    model = EKSS(3, 4, n_base=30, n_eigenvectors=5, random_state=0).fit(union.data)
+    model = EKSS(3, 4, n_members=30, n_eigenvectors=5, random_state=0).fit(union.data)
     assert model.embedding_.shape == (180, 5)
 
 
@@ -285,58 +295,60 @@ def test_automatic_dimension_of_lines_in_the_plane_is_one():
     directions = np.array([[1, 0], [0.5, 0.87], [-0.5, 0.87]])
     X = rng.standard_normal((180, 1)) * directions[y]
     X += 0.005 * rng.standard_normal((180, 2))
-    model = EKSS(3, n_base=50, random_state=0).fit(X)
+    model = EKSS(3, n_members=50, random_state=0).fit(X)
     assert model.subspace_dim_ == 1
     assert clustering_error(y, model.predict(X)) < 0.05
 
 
 def test_robust_members_recover_subspaces_too(union):
-    model = EKSS(3, 4, base="cop", n_base=60, random_state=0, n_jobs=2)
+    model = EKSS(3, 4, base="cop", n_members=60, random_state=0, n_jobs=2)
     assert clustering_error(union.target, model.fit_predict(union.data)) == 0
 
 
 @pytest.mark.parametrize("scale", [1e-160, 1e160])
 def test_unnormalised_points_of_extreme_scale_are_clustered(union, scale):
-    model = EKSS(3, 4, normalize=False, n_base=50, random_state=0)
+    model = EKSS(3, 4, normalize=False, n_members=50, random_state=0)
     assert clustering_error(union.target, model.fit_predict(scale * union.data)) == 0
 
 
 @pytest.mark.parametrize("value", [np.True_, np.False_])
 def test_numpy_booleans_mean_what_they_say(union, value):
     X = union.data * np.linspace(1, 9, 180)[:, None]
-    ours = EKSS(3, 2, normalize=value, n_base=10, random_state=0).fit(X)
-    plain = EKSS(3, 2, normalize=bool(value), n_base=10, random_state=0).fit(X)
-    np.testing.assert_array_equal(ours.base_weights_, plain.base_weights_)
-    assert EKSS(3, 2, affine=value, n_base=5, verbose=np.False_).fit(X).labels_.size
+    ours = EKSS(3, 2, normalize=value, n_members=10, random_state=0).fit(X)
+    plain = EKSS(3, 2, normalize=bool(value), n_members=10, random_state=0).fit(X)
+    np.testing.assert_array_equal(ours.member_weights_, plain.member_weights_)
+    assert EKSS(3, 2, affine=value, n_members=5, verbose=np.False_).fit(X).labels_.size
 
 
 def test_fits_in_two_threads_leave_blas_as_it_was(union):
     before = [pool["num_threads"] for pool in threadpool_info()]
     with ThreadPoolExecutor(2) as pool:
-        short = pool.submit(EKSS(3, 4, n_base=5, random_state=0).fit, union.data)
-        long = pool.submit(EKSS(3, 4, n_base=80, random_state=0).fit, union.data)
+        short = pool.submit(EKSS(3, 4, n_members=5, random_state=0).fit, union.data)
+        long = pool.submit(EKSS(3, 4, n_members=80, random_state=0).fit, union.data)
         short.result(), long.result()
     assert [pool["num_threads"] for pool in threadpool_info()] == before
 
 
 def test_backends_without_streaming_work_too(union):
-    here = EKSS(3, 4, n_base=8, random_state=5).fit(union.data)
+    here = EKSS(3, 4, n_members=8, random_state=5).fit(union.data)
     with joblib.parallel_config(backend="multiprocessing", n_jobs=2):
-        there = EKSS(3, 4, n_base=8, random_state=5).fit(union.data)
+        there = EKSS(3, 4, n_members=8, random_state=5).fit(union.data)
     assert here.labels_.tobytes() == there.labels_.tobytes()
 
 
 def test_verbose_shows_a_bar_for_each_stage(union, capsys):
     choosing = ("members", "votes", "cuts", "choice", "left")
     once = ("members", "votes", "spectral cut", "left")
-    for top_q, stages in (("auto", choosing), (7, once)):
-        model = EKSS(3, 4, n_base=10, top_q=top_q, random_state=0, verbose=1)
+    for n_neighbors, stages in (("auto", choosing), (7, once)):
+        model = EKSS(
+            3, 4, n_members=10, n_neighbors=n_neighbors, random_state=0, verbose=1
+        )
         model.fit(union.data)
         shown = capsys.readouterr()
         assert shown.out == ""
         for stage in stages:
             assert stage in shown.err
-    EKSS(3, 4, n_base=10, random_state=0).fit(union.data)
+    EKSS(3, 4, n_members=10, random_state=0).fit(union.data)
     assert capsys.readouterr().err == ""
 
 
@@ -361,11 +373,11 @@ GOOD = np.random.default_rng(0).standard_normal((20, 5))
         (GOOD, {"subspace_dim": (3, 2)}, "runs downwards"),
         (GOOD, {"subspace_dim": (1, 2, 3)}, "3 entries"),
         (GOOD, {"subspace_dim": "best"}, "subspace_dim='best' is not known"),
-        (GOOD, {"top_q": 20}, "top_q=20 exceeds n_samples-1=19"),
-        (GOOD, {"top_q": 0}, "top_q=0 is below 1"),
-        (GOOD, {"top_q": "all"}, "top_q='all' is not known"),
-        (GOOD, {"n_base": -1}, "n_base=-1 is below 1"),
-        (GOOD, {"n_base": 0}, "n_base=0 is below 1"),
+        (GOOD, {"n_neighbors": 20}, "n_neighbors=20 exceeds n_samples-1=19"),
+        (GOOD, {"n_neighbors": 0}, "n_neighbors=0 is below 1"),
+        (GOOD, {"n_neighbors": "all"}, "n_neighbors='all' is not known"),
+        (GOOD, {"n_members": -1}, "n_members=-1 is below 1"),
+        (GOOD, {"n_members": 0}, "n_members=0 is below 1"),
         (GOOD, {"max_iter": -1}, "max_iter=-1 is below 0"),
         (GOOD, {"n_candidates": 21}, "n_candidates=21 exceeds n_samples=20"),
         (GOOD, {"base": "svd"}, "base='svd' is not known; choose one of 'pca'"),
@@ -383,6 +395,6 @@ GOOD = np.random.default_rng(0).standard_normal((20, 5))
     ],
 )
 def test_bad_input_is_refused_in_words(X, params, words):
-    model = EKSS(n_clusters=2, n_base=4).set_params(**params)
+    model = EKSS(n_clusters=2, n_members=4).set_params(**params)
     with pytest.raises((ValueError, TypeError), match=words):
         model.fit(X)

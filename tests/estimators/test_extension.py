@@ -37,7 +37,7 @@ def union():
 
 
 def fitted(X, **changes):
-    options = {"n_base": 30, "random_state": 0}
+    options = {"n_members": 30, "random_state": 0}
     return EKSS(4, 3, **(options | changes)).fit(X)
 
 
@@ -51,7 +51,7 @@ def test_all_rows_are_clustered_from_a_sample(small_samples, union):
 
 def test_ensemble_attributes_are_those_of_the_sample(small_samples, union):
     model = fitted(union.data)
-    assert model.base_labels_.shape == (300, 30)
+    assert model.member_labels_.shape == (300, 30)
     assert model.affinity_.shape == (300, 300)
     assert len(model.embedding_) == 300
 
@@ -99,7 +99,7 @@ def test_affine_rows_are_clustered_from_a_sample(small_samples):
     along = rng.standard_normal((1500, 2))
     X = np.einsum("nfd,nd->nf", bases[target], along)
     X += 3 * rng.standard_normal((3, 12))[target]
-    model = EKSS(3, 2, n_base=30, affine=True, random_state=0).fit(X)
+    model = EKSS(3, 2, n_members=30, affine=True, random_state=0).fit(X)
     assert model.graph_ == "sample"
     assert clustering_error(target, model.labels_) < 0.01
     assert clustering_error(model.labels_, model.predict(X)) < 0.01
@@ -123,12 +123,12 @@ def test_few_rows_in_a_file_are_read_whole(union, tmp_path):
 
 
 def test_one_cluster_of_many_rows(small_samples, union):
-    model = EKSS(1, 3, n_base=5, random_state=0).fit(union.data)
+    model = EKSS(1, 3, n_members=5, random_state=0).fit(union.data)
     assert (model.labels_ == 0).all()
 
 
 def test_number_of_clusters_of_many_rows_is_found(small_samples, union):
-    model = EKSS("auto", 3, n_base=30, random_state=0).fit(union.data)
+    model = EKSS("auto", 3, n_members=30, random_state=0).fit(union.data)
     assert model.n_clusters_ == 4
     assert clustering_error(union.target, model.labels_) < 0.01
 
@@ -136,7 +136,7 @@ def test_number_of_clusters_of_many_rows_is_found(small_samples, union):
 def test_members_fitted_to_some_rows_still_vote_on_all(union):
     model = fitted(union.data, max_samples=200)
     assert model.sample_ is None
-    assert model.base_labels_.shape == (2000, 30)
+    assert model.member_labels_.shape == (2000, 30)
     assert clustering_error(union.target, model.labels_) < 0.02
 
 

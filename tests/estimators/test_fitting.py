@@ -21,7 +21,7 @@ from ekss import (
 from ekss.datasets import make_union_of_subspaces
 
 MODELS = [
-    EKSS(3, n_base=10, remove_components=0, random_state=0),
+    EKSS(3, n_members=10, remove_components=0, random_state=0),
     KSS(3, random_state=0),
     CoPKSS(3, random_state=0),
     MedianKFlats(3, random_state=0),

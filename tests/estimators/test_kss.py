@@ -19,9 +19,9 @@ def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("base", ["pca", "power"])
+@pytest.mark.parametrize("update", ["pca", "power"])
 def test_planted_subspaces_are_recovered(union, base):
-    model = KSS(3, 3, n_init=30, base=base, random_state=0, n_jobs=2).fit(union.data)
+    model = KSS(3, 3, n_init=30, update=base, random_state=0, n_jobs=2).fit(union.data)
     assert clustering_error(union.target, model.labels_) == 0
     assert model.cost_ < 1e-6
     np.testing.assert_array_equal(model.predict(union.data), model.labels_)
@@ -89,7 +89,7 @@ def test_zero_rows_duplicates_and_few_points_are_clustered(union):
         ({"tol": "small"}, "tol='small' is str; pass a number"),
         ({"subspace_dim": 21}, "subspace_dim=21 exceeds n_features=20"),
         ({"subspace_dim": "d"}, "subspace_dim='d' is not known"),
-        ({"base": "svd"}, "base='svd' is not known"),
+        ({"update": "svd"}, "update='svd' is not known"),
         ({"n_clusters": 241}, "n_clusters=241 exceeds n_samples=240"),
     ],
 )

@@ -16,7 +16,7 @@ from ekss import EKSS
 from ekss.datasets import make_union_of_subspaces
 from ekss.metrics import clustering_error
 
-SETTINGS = {"n_clusters": 3, "subspace_dim": 3, "top_q": 10, "n_base": 30}
+SETTINGS = {"n_clusters": 3, "subspace_dim": 3, "n_neighbors": 10, "n_members": 30}
 
 
 def model(**changes):
@@ -72,8 +72,8 @@ def dask_array(points, folder):
 def assert_same(found, expected):
     """Sample, members and cut to the last bit; the pass over all rows nearly so."""
     assert np.array_equal(found.sample_, expected.sample_)
-    assert np.array_equal(found.base_labels_, expected.base_labels_)
-    assert found.base_weights_.tobytes() == expected.base_weights_.tobytes()
+    assert np.array_equal(found.member_labels_, expected.member_labels_)
+    assert found.member_weights_.tobytes() == expected.member_weights_.tobytes()
     assert found.affinity_.data.tobytes() == expected.affinity_.data.tobytes()
     assert np.array_equal(found.labels_, expected.labels_)
     np.testing.assert_allclose(found.bases_, expected.bases_, atol=1e-5)
@@ -144,7 +144,7 @@ def test_members_run_on_a_cluster_through_joblib(client, points):
     with joblib.parallel_config("dask"):
         on_workers = model().fit(few)
     assert on_workers.labels_.tobytes() == serial.labels_.tobytes()
-    assert on_workers.base_labels_.tobytes() == serial.base_labels_.tobytes()
+    assert on_workers.member_labels_.tobytes() == serial.member_labels_.tobytes()
     assert on_workers.bases_.tobytes() == serial.bases_.tobytes()
 
 

@@ -21,7 +21,7 @@ LIMITED = [
 EVERY = pytest.mark.parametrize("kind", LIMITED)
 
 
-QUICK = {"EKSS": {"subspace_dim": 2, "n_base": 5, "top_q": 5}}
+QUICK = {"EKSS": {"subspace_dim": 2, "n_members": 5, "n_neighbors": 5}}
 
 
 def quick(kind, **options):

@@ -94,57 +94,57 @@ def test_members_of_another_origin_are_not_kept(points, change):
 
 @pytest.mark.parametrize("random_state", [3, None])
 def test_warm_start_adds_members_and_gives_the_cold_labels(points, random_state):
-    model = EKSS(3, 3, n_base=10, warm_start=True, random_state=random_state)
-    first = model.fit(points).base_labels_
-    model.set_params(n_base=25).fit(points)
-    assert model.base_labels_.shape == (120, 25)
-    np.testing.assert_array_equal(model.base_labels_[:, :10], first)
+    model = EKSS(3, 3, n_members=10, warm_start=True, random_state=random_state)
+    first = model.fit(points).member_labels_
+    model.set_params(n_members=25).fit(points)
+    assert model.member_labels_.shape == (120, 25)
+    np.testing.assert_array_equal(model.member_labels_[:, :10], first)
     if random_state is not None:
-        cold = EKSS(3, 3, n_base=25, random_state=random_state).fit(points)
-        np.testing.assert_array_equal(model.base_labels_, cold.base_labels_)
+        cold = EKSS(3, 3, n_members=25, random_state=random_state).fit(points)
+        np.testing.assert_array_equal(model.member_labels_, cold.member_labels_)
         np.testing.assert_array_equal(model.labels_, cold.labels_)
 
 
 def test_without_warm_start_and_seed_members_are_new(points):
-    model = EKSS(3, 3, n_base=10)
-    first = model.fit(points).base_labels_
-    assert (model.fit(points).base_labels_ != first).any()
+    model = EKSS(3, 3, n_members=10)
+    first = model.fit(points).member_labels_
+    assert (model.fit(points).member_labels_ != first).any()
 
 
 def test_labels_kept_in_a_file_are_the_same(points, tmp_path):
-    options = {"n_base": 12, "random_state": 0}
+    options = {"n_members": 12, "random_state": 0}
     in_memory = EKSS(3, **options).fit(points)
     on_disk = EKSS(3, labels_dir=tmp_path, **options).fit(points)
-    assert isinstance(on_disk.base_labels_, np.memmap)
-    np.testing.assert_array_equal(on_disk.base_labels_, in_memory.base_labels_)
+    assert isinstance(on_disk.member_labels_, np.memmap)
+    np.testing.assert_array_equal(on_disk.member_labels_, in_memory.member_labels_)
     np.testing.assert_array_equal(on_disk.labels_, in_memory.labels_)
     (path,) = tmp_path.iterdir()
     assert path.name.startswith("base_labels_12_")
-    assert path.samefile(on_disk.base_labels_.filename)
-    np.testing.assert_array_equal(np.load(path).T, in_memory.base_labels_)
+    assert path.samefile(on_disk.member_labels_.filename)
+    np.testing.assert_array_equal(np.load(path).T, in_memory.member_labels_)
 
 
 def test_labels_in_a_file_grow_with_a_warm_start(points, tmp_path):
-    model = EKSS(3, n_base=6, warm_start=True, labels_dir=tmp_path, random_state=0)
-    model.fit(points).set_params(n_base=10).fit(points)
-    whole = EKSS(3, n_base=10, random_state=0).fit(points)
-    np.testing.assert_array_equal(model.base_labels_, whole.base_labels_)
+    model = EKSS(3, n_members=6, warm_start=True, labels_dir=tmp_path, random_state=0)
+    model.fit(points).set_params(n_members=10).fit(points)
+    whole = EKSS(3, n_members=10, random_state=0).fit(points)
+    np.testing.assert_array_equal(model.member_labels_, whole.member_labels_)
 
 
 def test_models_that_share_a_folder_share_no_file(points, tmp_path):
-    options = {"n_base": 8, "labels_dir": tmp_path}
+    options = {"n_members": 8, "labels_dir": tmp_path}
     first = EKSS(3, random_state=0, **options).fit(points)
-    kept = np.array(first.base_labels_)
+    kept = np.array(first.member_labels_)
     # fewer points: had the file been opened again, reading the first would be fatal
     second = EKSS(3, random_state=1, **options).fit(points[::2])
     again = EKSS(3, random_state=0, **options).fit(points[::3])
-    files = {m.base_labels_.filename for m in (first, second, again)}
+    files = {m.member_labels_.filename for m in (first, second, again)}
     assert len(files) == len(list(tmp_path.iterdir())) == 3
-    np.testing.assert_array_equal(first.base_labels_, kept)
-    assert second.base_labels_.shape == (len(points[::2]), 8)
+    np.testing.assert_array_equal(first.member_labels_, kept)
+    assert second.member_labels_.shape == (len(points[::2]), 8)
     second.fit(points)
     assert len(list(tmp_path.iterdir())) == 4
-    np.testing.assert_array_equal(first.base_labels_, kept)
+    np.testing.assert_array_equal(first.member_labels_, kept)
 
 
 def test_files_that_an_ensemble_outgrows_are_deleted(points, tmp_path, monkeypatch):
@@ -154,15 +154,15 @@ def test_files_that_an_ensemble_outgrows_are_deleted(points, tmp_path, monkeypat
     )
     model = EKSS(3, labels_dir=tmp_path, remove_components=0, random_state=0)
     model.fit(points)
-    assert model.n_base_ == 16
+    assert model.n_members_ == 16
     (path,) = tmp_path.iterdir()
-    np.testing.assert_array_equal(np.load(path).T, model.base_labels_)
+    np.testing.assert_array_equal(np.load(path).T, model.member_labels_)
 
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, MemoryError])
 def test_files_of_a_fit_that_fails_are_deleted(points, tmp_path, monkeypatch, error):
-    model = EKSS(3, n_base=6, labels_dir=tmp_path, random_state=0).fit(points)
-    before, kept = list(tmp_path.iterdir()), np.array(model.base_labels_)
+    model = EKSS(3, n_members=6, labels_dir=tmp_path, random_state=0).fit(points)
+    before, kept = list(tmp_path.iterdir()), np.array(model.member_labels_)
 
     def fail(*args, **kwargs):
         raise error("in the middle")
@@ -176,11 +176,11 @@ def test_files_of_a_fit_that_fails_are_deleted(points, tmp_path, monkeypatch, er
     with pytest.raises((ValueError, MemoryError)):
         model.set_params(memory_limit=1).fit(points)
     assert list(tmp_path.iterdir()) == before
-    np.testing.assert_array_equal(model.base_labels_, kept)
+    np.testing.assert_array_equal(model.member_labels_, kept)
 
 
 def test_folder_that_is_not_there_is_refused(points, tmp_path):
     with pytest.raises(ValueError, match=r"labels_dir=.*none' is not a directory"):
-        EKSS(3, n_base=5, labels_dir=tmp_path / "none").fit(points)
+        EKSS(3, n_members=5, labels_dir=tmp_path / "none").fit(points)
     with pytest.raises(TypeError, match="labels_dir=3 is int"):
-        EKSS(3, n_base=5, labels_dir=3).fit(points)
+        EKSS(3, n_members=5, labels_dir=3).fit(points)

@@ -21,7 +21,7 @@ from ekss.datasets import make_union_of_subspaces
 from ekss.preprocessing import PrincipalComponents, RemoveComponents, UnitRows
 
 ESTIMATORS = {
-    "EKSS": EKSS(2, 2, n_base=5, random_state=0),
+    "EKSS": EKSS(2, 2, n_members=5, random_state=0),
     "KSS": KSS(2, 2, n_init=1, random_state=0),
     "CoPKSS": CoPKSS(2, 2, n_init=1, random_state=0),
     "MedianKFlats": MedianKFlats(2, 2, n_init=1, random_state=0),

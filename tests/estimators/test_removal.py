@@ -25,11 +25,18 @@ from ekss.report._inputs import check_inputs
 from ekss.report._sample import describe
 from ekss.runtime.rows import MemoryRows
 
-FITTED = ("labels_", "bases_", "base_labels_", "embedding_", "candidates_", "top_q_")
+FITTED = (
+    "labels_",
+    "bases_",
+    "member_labels_",
+    "embedding_",
+    "candidates_",
+    "n_neighbors_",
+)
 
 
 def model(n_clusters=3, **params):
-    return EKSS(n_clusters, **{"n_base": 20, "random_state": 0, **params})
+    return EKSS(n_clusters, **{"n_members": 20, "random_state": 0, **params})
 
 
 @pytest.fixture(scope="module")
@@ -181,7 +188,7 @@ def test_points_without_a_common_direction_are_fitted_as_they_are(planted):
     "params",
     [
         {"subspace_dim": 2},
-        {"top_q": 10},
+        {"n_neighbors": 10},
         {"n_eigenvectors": 3},
         {"normalize": False, "affine": False},
         {"affine": True},
@@ -281,11 +288,11 @@ def test_number_of_clusters_is_sought_without_the_common_direction(
 
 
 def test_warm_start_keeps_the_choice_with_the_members(leaning, automatic, monkeypatch):
-    warm = model(n_base=10, warm_start=True).fit(leaning)
+    warm = model(n_members=10, warm_start=True).fit(leaning)
     before, ensemble = warm.removals_, warm._ensemble
     with monkeypatch.context() as patch:
         patch.setattr(EKSS, "_score", None)  # a second trial would fail
-        warm.set_params(n_base=20, n_jobs=2).fit(leaning)
+        warm.set_params(n_members=20, n_jobs=2).fit(leaning)
     assert warm.removals_ == before
     assert warm._ensemble.origin == ensemble.origin
     np.testing.assert_array_equal(warm.labels_, automatic.labels_)

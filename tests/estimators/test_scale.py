@@ -22,13 +22,15 @@ from ekss.metrics import clustering_error
 FACTORS = [2.0**-40, 2.0**40, 0.01, 10.0, 1e-20, 1e20]
 
 ESTIMATORS = {
-    "EKSS": lambda **options: EKSS(3, n_base=15, **options),
-    "EKSS, the paper's": lambda **options: EKSS(3, 2, n_base=30, top_q=5, **options),
+    "EKSS": lambda **options: EKSS(3, n_members=15, **options),
+    "EKSS, the paper's": lambda **options: EKSS(
+        3, 2, n_members=30, n_neighbors=5, **options
+    ),
     "KSS": lambda **options: KSS(3, 2, **options),
     "CoPKSS": lambda **options: CoPKSS(3, 2, **options),
     "MedianKFlats": lambda **options: MedianKFlats(3, 2, n_init=5, **options),
     "TSC": lambda **options: TSC(3, **options),
-    "TSC, bridged": lambda **options: TSC(3, top_q=1, **options),
+    "TSC, bridged": lambda **options: TSC(3, n_neighbors=1, **options),
     "SSC": lambda **options: SSC(3, **options),
     "SSC, outliers": lambda **options: SSC(3, alpha_outliers=20, **options),
     "SSCOMP": lambda **options: SSCOMP(3, n_nonzero=3, tol=0.05, **options),
@@ -36,7 +38,7 @@ ESTIMATORS = {
     "EnSC": lambda **options: EnSC(3, gamma=10, **options),
     "EnSC, bridged": lambda **options: EnSC(3, gamma=1.01, l1_ratio=1.0, **options),
     "LabelFreeSearch": lambda normalize, random_state: LabelFreeSearch(
-        TSC(3, normalize=normalize), {"top_q": [3, 5]}, random_state=random_state
+        TSC(3, normalize=normalize), {"n_neighbors": [3, 5]}, random_state=random_state
     ),
 }
 # Those that assign new points.

@@ -14,7 +14,7 @@ from ekss.graph import Evidence
 from ekss.metrics import clustering_error
 
 
-@parametrize_with_checks([LabelFreeSearch(TSC(n_clusters=2), {"top_q": [1, 2]})])
+@parametrize_with_checks([LabelFreeSearch(TSC(n_clusters=2), {"n_neighbors": [1, 2]})])
 def test_sklearn_checks(estimator, check):
     check(estimator)
 
@@ -33,18 +33,18 @@ def noisy():
 
 @pytest.fixture(scope="module")
 def search(noisy):
-    grid = {"top_q": [2, 8, 60]}
+    grid = {"n_neighbors": [2, 8, 60]}
     return LabelFreeSearch(TSC(4), grid, random_state=0).fit(noisy.data)
 
 
 def test_setting_of_lowest_error_is_chosen_without_labels(noisy, search):
     errors = {
         q: clustering_error(
-            noisy.target, TSC(4, top_q=q, random_state=0).fit_predict(noisy.data)
+            noisy.target, TSC(4, n_neighbors=q, random_state=0).fit_predict(noisy.data)
         )
         for q in (2, 8, 60)
     }
-    assert search.best_params_ == {"top_q": min(errors, key=errors.get)}
+    assert search.best_params_ == {"n_neighbors": min(errors, key=errors.get)}
     assert clustering_error(noisy.target, search.labels_) <= min(errors.values()) < 0.05
     assert min(errors[2], errors[60]) > 0.3
 
@@ -55,12 +55,12 @@ def test_candidates_are_all_different_cuts_best_first(search):
     assert len(scores) > 10
     assert search.best_params_ == search.candidates_[0].params
     assert search.best_score_ == scores[0]
-    assert {c.params["top_q"] for c in search.candidates_} == {2, 8, 60}
+    assert {c.params["n_neighbors"] for c in search.candidates_} == {2, 8, 60}
     assert "own cut" in {c.origin for c in search.candidates_}
 
 
 def test_best_estimator_has_the_best_params_and_the_graph(search):
-    assert search.best_estimator_.top_q == search.best_params_["top_q"]
+    assert search.best_estimator_.n_neighbors == search.best_params_["n_neighbors"]
     assert search.affinity_ is search.best_estimator_.affinity_
     assert search.embedding_.shape == (160, 4)
     assert search.embedding_ is search.best_estimator_.embedding_
@@ -89,7 +89,7 @@ def test_ekss_and_a_subclass_with_a_grid_are_searched(noisy):
         pass
 
     grid = {"subspace_dim": [2, 3]}
-    model = LabelFreeSearch(EKSS(4, n_base=20), grid, random_state=0).fit(noisy.data)
+    model = LabelFreeSearch(EKSS(4, n_members=20), grid, random_state=0).fit(noisy.data)
     assert model.best_params_["subspace_dim"] in (2, 3)
     assert len(settings_to_try(Renamed(4), None, 160)) == 6
 
@@ -116,10 +116,10 @@ def test_labels_ignore_length_and_sign_of_points(noisy, search):
 
 
 def test_estimator_stays_unfitted_and_nested_names_work():
-    search = LabelFreeSearch(TSC(4, top_q=5))
+    search = LabelFreeSearch(TSC(4, n_neighbors=5))
     assert search.get_params()["estimator__top_q"] == 5
     search.set_params(estimator__top_q=7, verbose=0)
-    assert clone(search).estimator.top_q == 7
+    assert clone(search).estimator.n_neighbors == 7
     data = make_union_of_subspaces(n_subspaces=4, dims=2, random_state=0).data
     search.fit(data)
     assert not hasattr(search.estimator, "labels_")
@@ -127,7 +127,7 @@ def test_estimator_stays_unfitted_and_nested_names_work():
 
 def test_without_cutters_own_cuts_are_the_candidates(noisy):
     model = LabelFreeSearch(
-        TSC(4), {"top_q": [2, 8, 60]}, cutters=[], random_state=0
+        TSC(4), {"n_neighbors": [2, 8, 60]}, cutters=[], random_state=0
     ).fit(noisy.data)
     assert {candidate.origin for candidate in model.candidates_} == {"own cut"}
     assert np.array_equal(model.labels_, model.best_estimator_.labels_)
@@ -141,7 +141,7 @@ def test_own_cutter_and_score_decide(noisy):
         return float((np.diff(labels) < 0).sum())
 
     model = LabelFreeSearch(
-        TSC(4), {"top_q": [3, 8]}, cutters=[halves], cut_score=sorted_is_best
+        TSC(4), {"n_neighbors": [3, 8]}, cutters=[halves], cut_score=sorted_is_best
     ).fit(noisy.data)
     assert model.candidates_[0].origin == "numbered"
     assert np.array_equal(model.labels_, np.arange(160) * 4 // 160)
@@ -154,9 +154,9 @@ def test_evidence_has_unit_rows_and_the_dimensions_asked(noisy):
         seen.append(evidence)
         return 0.0
 
-    LabelFreeSearch(TSC(4), {"top_q": [3]}, cut_score=look, subspace_dim=(2, 4)).fit(
-        noisy.data * 5
-    )
+    LabelFreeSearch(
+        TSC(4), {"n_neighbors": [3]}, cut_score=look, subspace_dim=(2, 4)
+    ).fit(noisy.data * 5)
     norms = seen[0].norms + (0 if seen[0].outside is None else seen[0].outside)
     assert np.allclose(norms, 1)
     assert seen[0].dims == (2, 3, 4)
@@ -189,13 +189,20 @@ def test_affine_method_is_judged_by_affine_subspaces():
 @pytest.mark.parametrize("n_clusters", [1, 12])
 def test_one_cluster_or_one_point_a_cluster(n_clusters):
     X = np.random.default_rng(0).standard_normal((12, 4))
-    model = LabelFreeSearch(TSC(n_clusters), {"top_q": [3, 5]}, random_state=0).fit(X)
+    model = LabelFreeSearch(
+        TSC(n_clusters), {"n_neighbors": [3, 5]}, random_state=0
+    ).fit(X)
     assert len(np.unique(model.labels_)) == n_clusters
 
 
 def test_default_neighbours_fit_few_points():
     settings = settings_to_try(TSC(2), None, 7)
-    assert settings == [{"top_q": 3}, {"top_q": 4}, {"top_q": 6}, {"top_q": "auto"}]
+    assert settings == [
+        {"n_neighbors": 3},
+        {"n_neighbors": 4},
+        {"n_neighbors": 6},
+        {"n_neighbors": "auto"},
+    ]
     assert len(settings_to_try(SSCOMP(2), None, 100)) == 4
 
 
@@ -259,10 +266,15 @@ class NoGraph(ClusterMixin, BaseEstimator):
         (NoGraph(), {}, TypeError, "NoGraph has no n_clusters"),
         (TSC, {}, TypeError, "is no estimator; pass one such as"),
         (TSC(2), [], ValueError, "is empty; pass at least one setting"),
-        (TSC(2), {"q": [3]}, ValueError, "'q', which TSC does not know; .*top_q"),
+        (TSC(2), {"q": [3]}, ValueError, "'q', which TSC does not know; .*n_neighbors"),
         (TSC(2), {"n_clusters": [2, 3]}, ValueError, "not comparable"),
-        (TSC(99), {"top_q": [3]}, ValueError, "n_clusters=99 exceeds n_samples=40"),
-        (TSC(2), {"top_q": [50]}, ValueError, "top_q=50 exceeds"),
+        (
+            TSC(99),
+            {"n_neighbors": [3]},
+            ValueError,
+            "n_clusters=99 exceeds n_samples=40",
+        ),
+        (TSC(2), {"n_neighbors": [50]}, ValueError, "n_neighbors=50 exceeds"),
     ],
 )
 def test_error_says_what_is_wrong(estimator, grid, error, words):

@@ -39,11 +39,11 @@ def checked_cut(graph, vectors, n_clusters, rng):
 
 
 FITS = {
-    "coinciding points": (lambda: EKSS(3, n_base=10), few_distinct_points),
-    "subspaces": (lambda: EKSS(3, n_base=10), subspaces),
-    "own cutter": (lambda: EKSS(3, n_base=10, cutters=[checked_cut]), subspaces),
+    "coinciding points": (lambda: EKSS(3, n_members=10), few_distinct_points),
+    "subspaces": (lambda: EKSS(3, n_members=10), subspaces),
+    "own cutter": (lambda: EKSS(3, n_members=10, cutters=[checked_cut]), subspaces),
     "a sample": (
-        lambda: EKSS(3, 2, n_base=10, graph="sample", max_samples=60),
+        lambda: EKSS(3, 2, n_members=10, graph="sample", max_samples=60),
         lambda: subspaces(n_per_subspace=4000),
     ),
     "search": (

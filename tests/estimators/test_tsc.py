@@ -42,12 +42,12 @@ def test_planted_clusters_are_recovered_without_false_connections(planted, dtype
     model = TSC(3, random_state=0).fit(X.astype(dtype))
     assert clustering_error(y, model.labels_) == 0
     assert false_connection_rate(model.affinity_, y) == 0
-    assert model.top_q_ == 10
+    assert model.n_neighbors_ == 10
 
 
 def test_affinity_equals_dense_definition():
     X = np.random.default_rng(1).standard_normal((700, 12))
-    model = TSC(4, top_q=6, random_state=0).fit(X)
+    model = TSC(4, n_neighbors=6, random_state=0).fit(X)
     assert np.allclose(model.affinity_.toarray(), dense_affinity(X, 6), atol=1e-12)
 
 
@@ -63,8 +63,8 @@ def test_scale_and_sign_of_points_are_ignored_when_normalized(planted):
     X, _ = planted
     rng = np.random.default_rng(3)
     scale = rng.uniform(0.2, 5, (len(X), 1)) * rng.choice([-1, 1], (len(X), 1))
-    plain = TSC(3, top_q=4, random_state=0).fit(X)
-    scaled = TSC(3, top_q=4, random_state=0).fit(X * scale)
+    plain = TSC(3, n_neighbors=4, random_state=0).fit(X)
+    scaled = TSC(3, n_neighbors=4, random_state=0).fit(X * scale)
     assert abs(plain.affinity_ - scaled.affinity_).max() < 1e-6
     assert np.array_equal(plain.labels_, scaled.labels_)
 
@@ -73,7 +73,7 @@ def test_without_normalization_long_points_are_neighbours_weighted_by_angle(plan
     X, _ = planted
     lengths = np.ones((len(X), 1))
     lengths[:30] = 10
-    free = TSC(3, top_q=4, normalize=False, random_state=0).fit(X * lengths)
+    free = TSC(3, n_neighbors=4, normalize=False, random_state=0).fit(X * lengths)
     degrees = (free.affinity_ > 0).sum(axis=0)
     assert degrees[:30].mean() > 5 * degrees[30:].mean()
     row, column = free.affinity_.nonzero()
@@ -89,7 +89,7 @@ def test_without_normalization_long_points_are_neighbours_weighted_by_angle(plan
 )
 def test_automatic_q_follows_the_cluster_size(n, n_clusters, expected):
     X = np.random.default_rng(4).standard_normal((n, 2))
-    assert TSC(n_clusters, random_state=0).fit(X).top_q_ == expected
+    assert TSC(n_clusters, random_state=0).fit(X).n_neighbors_ == expected
 
 
 def test_zero_rows_duplicates_and_many_features_are_accepted():
@@ -98,7 +98,7 @@ def test_zero_rows_duplicates_and_many_features_are_accepted():
     )
     X = np.vstack([data.data, data.data[:5], np.zeros((2, 90))])
     y = np.append(data.target, data.target[:5])
-    model = TSC(2, top_q=6, random_state=0).fit(X)
+    model = TSC(2, n_neighbors=6, random_state=0).fit(X)
     assert len(X) < X.shape[1]
     assert clustering_error(y, model.labels_[:-2]) == 0
     assert set(model.labels_) == {0, 1}
@@ -107,10 +107,10 @@ def test_zero_rows_duplicates_and_many_features_are_accepted():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"top_q": 0}, ValueError, "top_q=0 is below 1"),
-        ({"top_q": 8}, ValueError, "top_q=8 exceeds n_samples-1=7"),
-        ({"top_q": "all"}, ValueError, "top_q='all' is not known"),
-        ({"top_q": 2.5}, TypeError, "top_q=2.5 is float"),
+        ({"n_neighbors": 0}, ValueError, "n_neighbors=0 is below 1"),
+        ({"n_neighbors": 8}, ValueError, "n_neighbors=8 exceeds n_samples-1=7"),
+        ({"n_neighbors": "all"}, ValueError, "n_neighbors='all' is not known"),
+        ({"n_neighbors": 2.5}, TypeError, "n_neighbors=2.5 is float"),
         ({"normalize": "no"}, TypeError, "normalize='no'"),
         ({"n_clusters": 9}, ValueError, "n_clusters=9 exceeds n_samples=8"),
     ],

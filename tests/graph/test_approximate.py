@@ -10,12 +10,12 @@ from ekss.graph import (
 )
 
 
-def planted_labels(n=3000, n_base=40, n_groups=8, K=12, noise=0.4, seed=0):
+def planted_labels(n=3000, n_members=40, n_groups=8, K=12, noise=0.4, seed=0):
     """Each member maps the groups to its labels and errs at random."""
     rng = np.random.default_rng(seed)
     group = rng.integers(0, n_groups, n)
-    labels = rng.integers(0, K, (n_groups, n_base))[group]
-    wrong = rng.random((n, n_base)) < noise
+    labels = rng.integers(0, K, (n_groups, n_members))[group]
+    wrong = rng.random((n, n_members)) < noise
     labels[wrong] = rng.integers(0, K, int(wrong.sum()))
     return labels.astype(np.uint8)
 
@@ -54,7 +54,7 @@ def test_no_point_is_its_own_neighbour_or_twice_a_neighbour():
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.int64])
 def test_values_are_the_votes_of_all_members(dtype):
-    labels = planted_labels(n=900, n_base=21).astype(dtype)
+    labels = planted_labels(n=900, n_members=21).astype(dtype)
     if dtype != np.uint8:
         labels = labels * 300
     weights = np.linspace(0, 1, 21)

@@ -13,21 +13,21 @@ from ekss.graph import (
 )
 
 
-def random_labels(n=150, n_base=21, K=5, seed=0, dtype=np.uint8):
-    return np.random.default_rng(seed).integers(0, K, (n, n_base)).astype(dtype)
+def random_labels(n=150, n_members=21, K=5, seed=0, dtype=np.uint8):
+    return np.random.default_rng(seed).integers(0, K, (n, n_members)).astype(dtype)
 
 
 def votes_reference(labels, weights, divide_by_size=False):
     """The obvious loop over members, points and points."""
-    n, n_base = labels.shape
+    n, n_members = labels.shape
     A = np.zeros((n, n))
-    for b in range(n_base):
+    for b in range(n_members):
         for i in range(n):
             for j in range(n):
                 if i != j and labels[i, b] == labels[j, b]:
                     size = (labels[:, b] == labels[i, b]).sum()
                     A[i, j] += weights[b] / (size if divide_by_size else 1)
-    return A / n_base
+    return A / n_members
 
 
 def thresh_reference(A, q):
@@ -42,10 +42,10 @@ def thresh_reference(A, q):
 
 
 @pytest.mark.parametrize("divide_by_size", [False, True])
-@pytest.mark.parametrize("n_base", [1, 7, 8, 9, 16, 24, 40])
-def test_all_votes_equal_the_reference(n_base, divide_by_size):
-    labels = random_labels(40, n_base)
-    weights = np.random.default_rng(1).uniform(0.5, 1, n_base)
+@pytest.mark.parametrize("n_members", [1, 7, 8, 9, 16, 24, 40])
+def test_all_votes_equal_the_reference(n_members, divide_by_size):
+    labels = random_labels(40, n_members)
+    weights = np.random.default_rng(1).uniform(0.5, 1, n_members)
     A = coassociation_topq(labels, weights, 39, divide_by_size=divide_by_size)
     expected = votes_reference(labels, weights, divide_by_size)
     # a vote is resolved to 1 part in 4095 of the largest of all votes

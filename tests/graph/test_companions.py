@@ -5,20 +5,20 @@ from scipy.sparse import csr_array
 from ekss.graph import cluster_silhouettes, companion_shares, edge_shares
 
 
-def slow_shares(base_labels, labels, n_clusters):
+def slow_shares(member_labels, labels, n_clusters):
     """Look at every point's companions, one by one."""
-    n_points, n_base = base_labels.shape
+    n_points, n_members = member_labels.shape
     shares = np.zeros((n_points, n_clusters))
     for i in range(n_points):
-        for b in range(n_base):
+        for b in range(n_members):
             companions = [
                 j
                 for j in range(n_points)
-                if j != i and base_labels[j, b] == base_labels[i, b]
+                if j != i and member_labels[j, b] == member_labels[i, b]
             ]
             for j in companions:
                 shares[i, labels[j]] += 1 / len(companions)
-    return shares / n_base
+    return shares / n_members
 
 
 def awkward_members(rng, n_points=20):

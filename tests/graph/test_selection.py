@@ -142,7 +142,7 @@ def test_score_ignores_numbering_of_clusters_order_of_points_and_rotation(affine
         evidence.dims,
         affine,
         None,
-        evidence.base_labels[order],
+        evidence.member_labels[order],
     )
     for labels in some_partitions(data.target):
         expected = score_cut(labels, evidence)
@@ -236,7 +236,7 @@ def test_dissent_is_the_geometric_mean_over_clusters(from_members):
     labels = some_partitions(data.target)[1]
     if from_members:
         evidence = full_evidence(data)
-        shares = companion_shares(evidence.base_labels, labels, 4)
+        shares = companion_shares(evidence.member_labels, labels, 4)
     else:
         evidence = Evidence(data.data, (3,), graph=nearest_graph(data.data))
         shares = edge_shares(evidence.graph, labels, 4)
@@ -251,7 +251,7 @@ def test_votes_that_never_leave_a_cluster_give_a_finite_score():
     order = np.argsort(data.target, kind="stable")
     blocks = csr_array(np.kron(np.eye(4), np.ones((40, 40)) - np.eye(40)))
     truth, wrong = data.target[order], np.roll(data.target[order], 20)
-    for more in ({"graph": blocks}, {"base_labels": truth[:, None]}):
+    for more in ({"graph": blocks}, {"member_labels": truth[:, None]}):
         evidence = Evidence(data.data[order], (3,), **more)
         good, bad = (score_cut(labels, evidence) for labels in (truth, wrong))
         assert np.isfinite(good.total)

@@ -32,10 +32,10 @@ def some_points(n_features=12, dtype=np.float64, seed=0):
 
 
 FITTED = {
-    "EKSS": EKSS(3, 2, n_base=10, random_state=0),
-    "EKSS auto": EKSS(3, n_base=10, n_jobs=2, random_state=0),
-    "EKSS less a component": EKSS(3, n_base=10, remove_components=1, random_state=0),
-    "EKSS affine": EKSS(3, (1, 2), n_base=10, affine=True, random_state=0),
+    "EKSS": EKSS(3, 2, n_members=10, random_state=0),
+    "EKSS auto": EKSS(3, n_members=10, n_jobs=2, random_state=0),
+    "EKSS less a component": EKSS(3, n_members=10, remove_components=1, random_state=0),
+    "EKSS affine": EKSS(3, (1, 2), n_members=10, affine=True, random_state=0),
     "KSS": KSS(3, 2, n_init=2, random_state=0),
     "KSS affine": KSS(3, 1, n_init=2, affine=True, normalize=True, random_state=0),
     "KSS plain": KSS(3, 2, n_init=2, normalize=False, random_state=0),
@@ -67,7 +67,7 @@ def test_loaded_estimator_predicts_the_same_bits(tmp_path, name, dtype):
 
 def test_file_from_before_components_were_removed_is_read(tmp_path):
     X = some_points()
-    fitted = EKSS(3, 2, n_base=10, random_state=0).fit(X)
+    fitted = EKSS(3, 2, n_members=10, random_state=0).fit(X)
     save_model(tmp_path / "new.ekss", fitted)
     content = read_archive(tmp_path / "new.ekss")
     del content.description["estimator"]["params"]["remove_components"]
@@ -89,7 +89,7 @@ def test_file_from_before_components_were_removed_is_read(tmp_path):
     ],
 )
 def test_directions_that_cannot_have_been_removed_are_refused(tmp_path, removed, words):
-    fitted = EKSS(3, 2, n_base=10, random_state=0).fit(some_points())
+    fitted = EKSS(3, 2, n_members=10, random_state=0).fit(some_points())
     save_model(tmp_path / "m.ekss", fitted)
     content = read_archive(tmp_path / "m.ekss")
     arrays = content.arrays | {"estimator.removed_": removed}
@@ -162,7 +162,7 @@ def test_no_point_of_the_data_is_in_the_file(tmp_path):
     few, many = some_points(), np.tile(some_points(), (20, 1))
     sizes = []
     for X in (few, many):
-        save_model(tmp_path / "m", EKSS(3, 2, n_base=5, random_state=0).fit(X))
+        save_model(tmp_path / "m", EKSS(3, 2, n_members=5, random_state=0).fit(X))
         sizes.append((tmp_path / "m").stat().st_size)
     assert sizes[0] == sizes[1] < 6000
 
@@ -179,7 +179,7 @@ def test_column_names_are_kept(tmp_path):
 
 def test_parameters_that_a_file_cannot_hold_are_told(tmp_path):
     fitted = EKSS(
-        3, n_base=5, cut_score=score_cut, random_state=np.random.RandomState(0)
+        3, n_members=5, cut_score=score_cut, random_state=np.random.RandomState(0)
     ).fit(some_points())
     save_model(tmp_path / "m", fitted)
     model = load_model(tmp_path / "m")

@@ -267,7 +267,7 @@ def test_recipe_clusters_digits_in_a_pipeline():
         Scattering2D(J=2, L=4, pad_to=(12, 12), path_scaling="max"),
         PrincipalComponents(60),
         UnitRows(),
-        EKSS(10, 6, n_base=40, random_state=0),
+        EKSS(10, 6, n_members=40, random_state=0),
     ]
     labels = make_pipeline(*map(clone, parts)).fit_predict(X)
     assert clustering_error(y, labels) < 0.25

@@ -24,4 +24,4 @@ def union():
 
 @pytest.fixture(scope="session")
 def ensemble(union):
-    return EKSS(4, 3, n_base=30, top_q=10, random_state=0).fit(union.data)
+    return EKSS(4, 3, n_members=30, n_neighbors=10, random_state=0).fit(union.data)

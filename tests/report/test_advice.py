@@ -12,7 +12,7 @@ def keys(report):
 
 
 def test_nothing_is_said_of_good_clusters(union):
-    model = EKSS(4, 3, n_base=50, top_q=20, random_state=0).fit(union.data)
+    model = EKSS(4, 3, n_members=50, n_neighbors=20, random_state=0).fit(union.data)
     report = build(model, union.data)
     assert keys(report) == []
     assert "Nothing stands out" in report.html
@@ -20,14 +20,16 @@ def test_nothing_is_said_of_good_clusters(union):
 
 @pytest.mark.parametrize("n_clusters", [2, 3, 6])
 def test_a_wrong_number_of_clusters_is_doubted(union, n_clusters):
-    model = EKSS(n_clusters, 3, n_candidates=4, n_base=60, top_q=30, random_state=0)
+    model = EKSS(
+        n_clusters, 3, n_candidates=4, n_members=60, n_neighbors=30, random_state=0
+    )
     report = build(model.fit(union.data), union.data)
     assert "n_clusters" in keys(report)
     assert "speaks for 4" in report.html
 
 
 def test_more_pieces_than_clusters_are_told(union):
-    model = TSC(2, top_q=3, random_state=0).fit(union.data)
+    model = TSC(2, n_neighbors=3, random_state=0).fit(union.data)
     report = build(model, union.data)
     assert report.summary["graph"]["n_components"] > 2
     (advice,) = [a for a in report.summary["warnings"] if a["key"] == "components"]
@@ -77,7 +79,7 @@ def test_a_cluster_cut_in_two_is_told():
 
 def test_members_that_disagree_are_told(rng):
     X = rng.standard_normal((120, 20))  # nothing to find
-    model = EKSS(3, 2, n_base=20, top_q=10, random_state=0).fit(X)
+    model = EKSS(3, 2, n_members=20, n_neighbors=10, random_state=0).fit(X)
     report = build(model, X)
     assert "agreement" in keys(report)
     assert "Members disagree about" in report.html

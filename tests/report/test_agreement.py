@@ -99,7 +99,7 @@ def test_blocks_keep_clusters_apart_and_show_the_parts_of_one(rng):
     part = rng.permutation(np.repeat([0, 1, 2], [400, 400, 200]))
     noise = rng.integers(8, size=(1000, 30))
     votes = np.where(rng.random((1000, 30)) < 0.8, part[:, None], noise)
-    model = Fitted(np.where(part == 2, 1, 0), base_labels_=votes.astype(np.uint8))
+    model = Fitted(np.where(part == 2, 1, 0), member_labels_=votes.astype(np.uint8))
     X = rng.standard_normal((1000, 3))
     nothing = dict(image_shape=None, n_frames=None)
     blocks = blocks_of(check_inputs(described(model, X), **nothing))

@@ -80,7 +80,7 @@ def few_images():
     union = make_union_of_subspaces(
         4, 3, 30, n_per_subspace=40, noise=0.3, random_state=0
     )
-    model = EKSS(4, 3, n_base=30, top_q=8, random_state=0).fit(union.data)
+    model = EKSS(4, 3, n_members=30, n_neighbors=8, random_state=0).fit(union.data)
     long = "a very long name without any blank: " + "x" * 300
     names = [f"class {'w' * 12 * k} {k}" for k in union.target]
     return build(
@@ -104,13 +104,13 @@ def tracks():
 
 def many_clusters():
     union = make_union_of_subspaces(70, 2, 30, n_per_subspace=20, random_state=0)
-    model = EKSS(70, 2, n_base=8, top_q=5, random_state=0).fit(union.data)
+    model = EKSS(70, 2, n_members=8, n_neighbors=5, random_state=0).fit(union.data)
     return build(model, union.data, labels=union.target)
 
 
 def found_number():
     union = make_union_of_subspaces(3, 2, 12, n_per_subspace=20, random_state=0)
-    return build(EKSS("auto", n_base=20, random_state=0).fit(union.data), union.data)
+    return build(EKSS("auto", n_members=20, random_state=0).fit(union.data), union.data)
 
 
 PAGES = [few_images, tracks, many_clusters, found_number]
@@ -173,19 +173,19 @@ def test_page_prints(browser, page):
 
 def test_a_hundred_thousand_points_make_a_small_page(browser, tmp_path):
     rng = np.random.default_rng(0)
-    n, n_features, n_clusters, n_base = 100_000, 20, 8, 100
+    n, n_features, n_clusters, n_members = 100_000, 20, 8, 100
     labels = np.sort(rng.integers(n_clusters, size=n))
     bases = np.linalg.qr(rng.standard_normal((n_clusters, n_features, 2)))[0]
     X = rng.standard_normal((n, 2))
     X = np.concatenate([X[labels == k] @ bases[k].T for k in range(n_clusters)])
-    model = EKSS(n_clusters, 2, n_base=n_base)
-    noise = rng.integers(20, size=(n, n_base)).astype(np.uint8)
-    votes = np.where(rng.random((n, n_base)) < 0.7, labels[:, None], noise)
+    model = EKSS(n_clusters, 2, n_members=n_members)
+    noise = rng.integers(20, size=(n, n_members)).astype(np.uint8)
+    votes = np.where(rng.random((n, n_members)) < 0.7, labels[:, None], noise)
     near = np.clip(np.arange(n)[:, None] + rng.integers(1, 50, (n, 5)), 0, n - 1)
     rows = np.repeat(np.arange(n), 5)
     graph = sparse.csr_array((np.ones(5 * n), (rows, near.ravel())), shape=(n, n))
     model.labels_, model.bases_, model.offsets_, model.affine_ = labels, bases, None, 0
-    model.base_labels_, model.affinity_ = votes.astype(np.uint8), graph + graph.T
+    model.member_labels_, model.affinity_ = votes.astype(np.uint8), graph + graph.T
     model.embedding_ = np.eye(n_clusters)[labels]
     model.eigenvalues_ = np.append(np.ones(n_clusters), 0.9)
     report = build(model, X, labels=labels)

@@ -14,7 +14,7 @@ from ekss.metrics import adjusted_rand, clustering_error, normalized_mutual_info
 from ekss.report import build, summary_table
 
 METHODS = {
-    "EKSS": dict(n_base=20),
+    "EKSS": dict(n_members=20),
     "KSS": dict(subspace_dim=3),
     "CoPKSS": dict(subspace_dim=3),
     "MedianKFlats": dict(subspace_dim=3),
@@ -242,7 +242,7 @@ def test_a_missing_jinja2_is_one_clear_sentence(monkeypatch, union, ensemble):
 def test_summary_table_prints_title_warnings_and_clusters(union, ensemble):
     from rich.console import Console
 
-    model = fitted("TSC", union.data, 2, top_q=3)
+    model = fitted("TSC", union.data, 2, n_neighbors=3)
     report = build(model, union.data, title="[red]My data[/]", labels=union.target)
     console = Console(width=100, record=True, file=io.StringIO())
     console.print(summary_table(json.loads(json.dumps(report.summary))))
@@ -282,7 +282,7 @@ def test_large_images_are_reduced(rng):
 def test_page_of_many_rows_describes_their_sample(union, monkeypatch):
     monkeypatch.setattr("ekss.estimators._sampling._FEWEST_SAMPLED", 80)
     monkeypatch.setattr("ekss.estimators._sampling._SAMPLED_PER_CLUSTER", 1)
-    model = EKSS(4, 3, n_base=20, graph="sample", random_state=0).fit(union.data)
+    model = EKSS(4, 3, n_members=20, graph="sample", random_state=0).fit(union.data)
     assert len(model.labels_) == 160
     report = build(model, union.data, labels=union.target)
     assert "This page describes 80 of 160 rows" in report.html

@@ -11,13 +11,13 @@ from ekss.report import build, summary_table
 
 @pytest.fixture(scope="module")
 def counted(union):
-    return EKSS("auto", 3, n_base=20, random_state=0).fit(union.data)
+    return EKSS("auto", 3, n_members=20, random_state=0).fit(union.data)
 
 
 @pytest.fixture
 def pretended(union):
     """Return a model of which a test may say what it chose."""
-    return EKSS(4, 3, n_base=30, top_q=10, random_state=0).fit(union.data)
+    return EKSS(4, 3, n_members=30, n_neighbors=10, random_state=0).fit(union.data)
 
 
 def advice(report, key):
@@ -99,19 +99,19 @@ def test_halves_that_disagree_are_told(union, pretended, share, is_told):
     for one in told:
         assert one["level"] == "warning"
         assert "84 % of points the same cluster" in one["text"]
-        assert "n_base=60" in one["text"]
+        assert "n_members=60" in one["text"]
 
 
 def test_members_are_in_summary_page_and_terminal(union):
     model = EKSS(4, 3, random_state=0).fit(union.data)
     report = build(model, union.data)
-    assert report.summary["n_members"] == model.n_base_
+    assert report.summary["n_members"] == model.n_members_
     assert report.summary["halves_agreement"] == model.agreement_
-    assert report.summary["found"]["n_base"] == str(model.n_base_)
-    assert f"<td>{model.n_base_}; two halves of them gave 100.0 %" in report.html
+    assert report.summary["found"]["n_members"] == str(model.n_members_)
+    assert f"<td>{model.n_members_}; two halves of them gave 100.0 %" in report.html
     stream = io.StringIO()
     Console(file=stream, width=200).print(summary_table(report.summary))
-    assert f"{model.n_base_} members" in stream.getvalue()
+    assert f"{model.n_members_} members" in stream.getvalue()
     assert "agree on 100.0 % of points" in stream.getvalue()
 
 
@@ -119,7 +119,7 @@ def test_given_members_have_no_halves_and_other_methods_no_members(union, ensemb
     report = build(ensemble, union.data)
     assert report.summary["n_members"] == 30
     assert "halves_agreement" not in report.summary
-    assert "n_base" not in report.summary["found"]
+    assert "n_members" not in report.summary["found"]
     other = build(KSS(4, 3, random_state=0).fit(union.data), union.data)
     assert "n_members" not in other.summary
     assert '<th scope="row">members</th>' not in other.html

@@ -80,7 +80,7 @@ def test_largest_affinity_of_equal_and_orthogonal_subspaces():
 
 def test_noise_condition_by_hand():
     affinity, features, neighbours = noise_condition(
-        0.01, 0.5, 200, 50, 4, top_q=10, smallest_cluster=60
+        0.01, 0.5, 200, 50, 4, n_neighbors=10, smallest_cluster=60
     )
     log_n = math.log(200)
     by_hand = 0.01 + 0.5 * 1.5 / math.sqrt(log_n) * math.sqrt(4) / math.sqrt(50)
@@ -93,13 +93,15 @@ def test_noise_condition_by_hand():
 
 
 def test_noise_condition_without_noise_is_the_affinity_alone():
-    condition = noise_condition(0.3, 0.0, 99, 7, 3, top_q=1, smallest_cluster=9)[0]
+    condition = noise_condition(0.3, 0.0, 99, 7, 3, n_neighbors=1, smallest_cluster=9)[
+        0
+    ]
     assert condition.value == 0.3
 
 
 def test_noise_condition_refuses_one_point():
     with pytest.raises(ValueError, match="n_samples=1"):
-        noise_condition(0.0, 0.0, 1, 5, 1, top_q=1, smallest_cluster=1)
+        noise_condition(0.0, 0.0, 1, 5, 1, n_neighbors=1, smallest_cluster=1)
 
 
 @pytest.mark.parametrize("radius", [1e-6, 0.01, 0.7, 1.5, np.pi / 2, 1.6, 2.5, 3.0])
@@ -137,7 +139,7 @@ def test_connectedness_conditions_by_hand_on_the_circle():
     fraction = 2 * math.log(50_000) / 50_000
     assert by_name["cap radius"].value == pytest.approx(np.pi * fraction)
     needed = 4 * 24 * np.pi * 2 * math.log(50_000)
-    assert by_name["top_q against log n"].limit == pytest.approx(needed)
+    assert by_name["n_neighbors against log n"].limit == pytest.approx(needed)
     assert all(c.holds for c in by_name.values())
 
 
@@ -145,14 +147,14 @@ def test_connectedness_conditions_by_hand_on_the_circle():
     ("changes", "unmet"),
     [
         ({"gamma": 1.0}, {"gamma"}),
-        ({"top_q": 100}, {"top_q against log n"}),
-        ({"top_q": 60_000}, {"top_q against n"}),
-        ({"dim": 1, "top_q": 7000}, {"dim for connectedness"}),
-        ({"n": 200}, {"cap radius", "top_q against n"}),
+        ({"n_neighbors": 100}, {"n_neighbors against log n"}),
+        ({"n_neighbors": 60_000}, {"n_neighbors against n"}),
+        ({"dim": 1, "n_neighbors": 7000}, {"dim for connectedness"}),
+        ({"n": 200}, {"cap radius", "n_neighbors against n"}),
     ],
 )
 def test_connectedness_failure_names_the_condition_that_fails(changes, unmet):
-    setting = {"n": 50_000, "dim": 2, "top_q": 7000, "gamma": 2.0} | changes
+    setting = {"n": 50_000, "dim": 2, "n_neighbors": 7000, "gamma": 2.0} | changes
     guarantee = connectedness_failure(**setting)
     assert {c.name for c in guarantee.unmet} == unmet
 

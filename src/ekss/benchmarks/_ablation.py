@@ -116,7 +116,7 @@ def _errors(points: Points, seed: int) -> dict[str, float]:
     from ekss.metrics import clustering_error
 
     common: dict[str, Any] = {
-        "n_base": _MEMBERS,
+        "n_members": _MEMBERS,
         "random_state": seed,
         "n_jobs": 1,
         "warm_start": True,

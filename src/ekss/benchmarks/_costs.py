@@ -71,7 +71,7 @@ def estimate(
 
 
 def _sequences(dataset: str, method: str, setting: Setting) -> float:
-    members = setting["params"].get("n_base", 200) / 200 if method == "ekss" else 1
+    members = setting["params"].get("n_members", 200) / 200 if method == "ekss" else 1
     if setting.get("record") or setting.get("search"):
         members = 6
     free = 10 if method in ("kss", "copkss", "mkf") else 1
@@ -114,7 +114,7 @@ def _members(dataset: str, setting: Setting) -> float:
     candidates = setting.get("per_cluster", {}).get("n_candidates", 1)
     width = sum(candidates) / 2 if isinstance(candidates, list) else candidates
     rounds = params.get("max_iter", 5) + 1
-    return params.get("n_base", 200) * rounds * pace[dataset] * width
+    return params.get("n_members", 200) * rounds * pace[dataset] * width
 
 
 def _count(cuts: Mapping[str, list[Any]] | None) -> int:

@@ -49,7 +49,7 @@ def plan_figure1(profile: FigureProfile) -> Plan:
             "weighting": "uniform",
             "divide_by_size": False,
             # No thresholding: all votes are kept.
-            "top_q": _SUBSPACES * _POINTS - 1,
+            "n_neighbors": _SUBSPACES * _POINTS - 1,
         },
     }
     cells = [
@@ -95,7 +95,7 @@ def run_votes(cell: Cell) -> Result:
     for count in given["members"]:
         model = EKSS(
             given["n_subspaces"],
-            n_base=count,
+            n_members=count,
             n_jobs=1,
             random_state=cell.seed,
             **given["ekss"],
@@ -103,7 +103,7 @@ def run_votes(cell: Cell) -> Result:
         errors[str(count)] = round(100 * clustering_error(target, model.labels_), 4)
     result: Result = {"error": errors[str(given["members"][-1])], "errors": errors}
     if given["keep_votes"]:
-        result["votes"] = ["".join(map(str, one)) for one in model.base_labels_.T]
+        result["votes"] = ["".join(map(str, one)) for one in model.member_labels_.T]
     return result
 
 

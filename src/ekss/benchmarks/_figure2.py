@@ -50,7 +50,7 @@ def plan_figure2(profile: FigureProfile) -> Plan:
     plan : Plan
         Without umap-learn its cells are missing, with the reason.
     """
-    params = {**_PARAMS, "pairs": profile.pairs, "n_base": profile.pair_members}
+    params = {**_PARAMS, "pairs": profile.pairs, "n_members": profile.pair_members}
     member = 2e-4 + 2e-6 * 2 * profile.pairs
     costs = {"full": 0.0, "gaussian": 0.0, "umap": 15 + 0.01 * profile.pairs}
     missing = {} if find_spec("umap") else {"umap": _NO_UMAP}
@@ -161,15 +161,15 @@ def _share_together(
         given["n_candidates"],
         given["subspace_dim"],
         n_candidates=None,
-        n_base=given["n_base"],
+        n_members=given["n_members"],
         max_iter=0,
-        top_q=3,
+        n_neighbors=3,
         weighting="uniform",
         divide_by_size=False,
         n_jobs=1,
         random_state=seed,
     ).fit(points)
-    first, second = np.split(model.base_labels_, 2)
+    first, second = np.split(model.member_labels_, 2)
     return np.mean(first == second, axis=1)
 
 

@@ -40,7 +40,7 @@ def labellings(
         ``params`` go to the estimator, ``per_cluster`` too but times the number of
         clusters; with ``search`` LabelFreeSearch chooses; with ``trials`` the
         estimator runs from that many seeds; with ``cuts`` (EKSS) the same members are
-        cut in several ways: lists ``top_q``, ``eigenvectors`` (multiples of the number
+        cut in several ways: lists ``n_neighbors``, ``eigenvectors`` (multiples of the number
         of clusters), ``divide_by_size``.
     points : Points
     seed : int
@@ -106,8 +106,8 @@ def resolved(setting: Mapping[str, Any], points: Points) -> dict[str, Any]:
         factors = factor if isinstance(factor, (list, tuple)) else (factor,)
         counts = tuple(ceil(n_clusters * one) for one in factors)
         params[name] = counts if len(counts) > 1 else counts[0]
-    if isinstance(params.get("top_q"), int):
-        params["top_q"] = min(params["top_q"], len(points.data) - 1)
+    if isinstance(params.get("n_neighbors"), int):
+        params["n_neighbors"] = min(params["n_neighbors"], len(points.data) - 1)
     return params
 
 
@@ -135,25 +135,25 @@ def _several_cuts(
 ) -> Iterator[tuple[dict[str, Any], NDArray[np.integer]]]:
     """Run the members once and cut their votes in every way asked for."""
     n_clusters, n_samples = points.n_clusters, len(points.data)
-    top_qs = {q: min(q, n_samples - 1) for q in cuts["top_q"]}
+    top_qs = {q: min(q, n_samples - 1) for q in cuts["n_neighbors"]}
     counts = {
         share: min(ceil(n_clusters * share), n_samples)
         for share in cuts["eigenvectors"]
     }
     first = {
         "divide_by_size": cuts["divide_by_size"][0],
-        "top_q": min(top_qs.values()),
+        "n_neighbors": min(top_qs.values()),
         "n_eigenvectors": min(counts.values()),
     }
     model = estimator("ekss", {**params, **first}, points, seed).fit(points.data)
     known = {tuple(first.values()): model.labels_}
     for divide in cuts["divide_by_size"]:
         cutter = _Cutter(model, divide, max(top_qs.values()))
-        for (q, top_q), (share, count) in product(top_qs.items(), counts.items()):
-            key = (divide, top_q, count)
+        for (q, n_neighbors), (share, count) in product(top_qs.items(), counts.items()):
+            key = (divide, n_neighbors, count)
             if key not in known:
-                known[key] = cutter.labels(top_q, count)
-            cut = {"top_q": q, "n_eigenvectors": _times_k(share)}
+                known[key] = cutter.labels(n_neighbors, count)
+            cut = {"n_neighbors": q, "n_eigenvectors": _times_k(share)}
             yield {**cut, "divide_by_size": divide}, known[key]
 
 
@@ -166,21 +166,21 @@ class _Cutter:
         from ekss.estimators._base import LARGEST_SEED
         from ekss.graph import nearest_by_votes, prepare_votes
 
-        weights = model.base_weights_ if model.weighting == "cost" else None
-        self.votes = prepare_votes(model.base_labels_, weights, divide_by_size=divide)
+        weights = model.member_weights_ if model.weighting == "cost" else None
+        self.votes = prepare_votes(model.member_labels_, weights, divide_by_size=divide)
         self.neighbours = nearest_by_votes(self.votes, largest_q)
         self.n_clusters = model.n_clusters
         # As a fit draws it, so that every cut is the one that a fit would make.
         draws = check_random_state(model.random_state)
         self.seed = int(draws.randint(LARGEST_SEED))
 
-    def labels(self, top_q: int, n_eigenvectors: int) -> NDArray[np.int64]:
+    def labels(self, n_neighbors: int, n_eigenvectors: int) -> NDArray[np.int64]:
         from ekss.graph import bridge_by_votes, spectral_labels, symmetric_graph
 
         return spectral_labels(
-            symmetric_graph(self.neighbours, top_q),
+            symmetric_graph(self.neighbours, n_neighbors),
             self.n_clusters,
             n_eigenvectors=n_eigenvectors,
-            bridge=bridge_by_votes(self.votes, top_q),
+            bridge=bridge_by_votes(self.votes, n_neighbors),
             random_state=self.seed,
         ).labels

@@ -56,7 +56,7 @@ SIZES: dict[str, tuple[Any, Any, Any]] = {
     "mnist": (10000, 10, 500),
 }
 
-# The names are those of our estimators: the paper's q is top_q, its rho keep, its
+# The names are those of our estimators: the paper's q is n_neighbors, its rho keep, its
 # lambda l1_ratio, the alpha of EnSC gamma.
 _SUBSPACE_DIMS = {
     "kss": (3, 3, 1, 5, 9, 13),
@@ -80,17 +80,17 @@ def parameters(dataset: str, method: str) -> dict[str, Any]:
     """
     place = list(DATASETS).index(dataset)
     if method == "ekss":
-        dim, top_q = _EKSS[place]
+        dim, n_neighbors = _EKSS[place]
         return {
             "subspace_dim": dim,
-            "top_q": top_q,
+            "n_neighbors": n_neighbors,
             "max_iter": 30 if dataset == "mnist" else 3,
             "base": "cop" if dataset in ("usps", "mnist") else "pca",
         }
     if method in _SUBSPACE_DIMS:
         return {"subspace_dim": _SUBSPACE_DIMS[method][place]}
     if method == "tsc":
-        return {"top_q": _TSC[place]}
+        return {"n_neighbors": _TSC[place]}
     if method == "ssc":
         keep, alpha = _SSC[place]
         return {"keep": keep, "alpha": alpha}

@@ -13,7 +13,7 @@ class Profile:
     Attributes
     ----------
     name : str
-    n_base : int
+    n_members : int
         Members of EKSS in the paper's and in tuned settings.
     cop_members : int
         The same where members are fitted by Coherence Pursuit, which is slow.
@@ -47,7 +47,7 @@ class Profile:
     """
 
     name: str
-    n_base: int
+    n_members: int
     cop_members: int
     cop_iterations: int
     base: str
@@ -66,7 +66,7 @@ class Profile:
 
 SMOKE = Profile(
     name="smoke",
-    n_base=24,
+    n_members=24,
     cop_members=8,
     cop_iterations=3,
     base="power",
@@ -88,7 +88,7 @@ SMOKE = Profile(
 
 QUICK = Profile(
     name="quick",
-    n_base=200,
+    n_members=200,
     cop_members=80,
     cop_iterations=10,
     base="power",
@@ -113,7 +113,7 @@ QUICK = Profile(
 
 PAPER = Profile(
     name="paper",
-    n_base=1000,
+    n_members=1000,
     cop_members=1000,
     cop_iterations=1000,
     base="pca",

@@ -46,7 +46,7 @@ class ScaleProfile:
     name : str
     sizes : tuple of int
         Numbers of planted points, ascending, multiples of 10.
-    n_base : int
+    n_members : int
         Members, where they are given.
     all_pairs : int
         Up to so many points the exact graph is made too, and compared.
@@ -60,7 +60,7 @@ class ScaleProfile:
 
     name: str
     sizes: tuple[int, ...]
-    n_base: int
+    n_members: int
     all_pairs: int
     free_base: int | str = "auto"
     mnist: bool = False
@@ -73,7 +73,7 @@ SCALE_PROFILES = {
         ScaleProfile(
             "smoke",
             (2_000, 25_000),
-            n_base=10,
+            n_members=10,
             all_pairs=2_000,
             free_base=10,
             caption="Smoke run: few points and members, to show that everything runs.",
@@ -81,7 +81,7 @@ SCALE_PROFILES = {
         ScaleProfile(
             "full",
             (10_000, 100_000, 1_000_000),
-            n_base=100,
+            n_members=100,
             all_pairs=100_000,
             mnist=True,
         ),
@@ -185,8 +185,8 @@ def run_scale_cell(cell: Cell) -> Result:
             "seconds": round(expected.seconds, 1),
         },
         "graph": model.graph_,
-        "members": model.n_base_,
-        "top_q": model.top_q_,
+        "members": model.n_members_,
+        "n_neighbors": model.n_neighbors_,
         "dim": model.subspace_dim_,
     }
 
@@ -234,11 +234,11 @@ def recall_of_votes(exact: Any, found: Any) -> float:
 
 def _models(profile: ScaleProfile, dim: int | float) -> dict[str, dict[str, Any]]:
     """Return the parameters of every way to cluster."""
-    given: dict[str, Any] = {"subspace_dim": int(dim), "n_base": profile.n_base}
-    once = {**given, "top_q": _TOP_Q}
+    given: dict[str, Any] = {"subspace_dim": int(dim), "n_members": profile.n_members}
+    once = {**given, "n_neighbors": _TOP_Q}
     return {
         "given": given,
-        "free": {"n_base": profile.free_base},
+        "free": {"n_members": profile.free_base},
         "approximate": {**once, "graph": "approximate"},
         "exact": {**once, "graph": "exact"},
     }
@@ -324,7 +324,7 @@ def _compare_graphs(points: Points, cell: Cell) -> Result:
         **cell.params["model"],
     ).fit(points.data)
     votes = prepare_votes(
-        model.base_labels_, model.base_weights_, divide_by_size=model.divide_by_size
+        model.member_labels_, model.member_weights_, divide_by_size=model.divide_by_size
     )
     exact = nearest_by_votes(votes, _TOP_Q, n_jobs=workers)
     found = nearest_by_votes_approximate(votes, _TOP_Q, n_jobs=workers, random_state=0)

@@ -31,10 +31,10 @@ dimension d = 5 in 50 dimensions, as many near each, in float32: a vector of len
 in the subspace plus Gaussian noise whose length is about 0.1. Every fit has a fresh
 process to itself.
 
-- "K and d given" is `EKSS(10, subspace_dim=5, n_base={n_base})`: beyond 20000 rows it
+- "K and d given" is `EKSS(10, subspace_dim=5, n_members={n_members})`: beyond 20000 rows it
   clusters a sample of 10000, and the stage "rows" gives all others their clusters.
 - "K given" is `EKSS(10)`, which also finds dimensions and the number of members.
-- "one cut" has `top_q=10` as well, so all points are voted on and the graph of all
+- "one cut" has `n_neighbors=10` as well, so all points are voted on and the graph of all
   points is cut once, as in the paper: `graph="approximate"` or `graph="exact"`.
 
 "Rest" is reading, scaling, and fitting subspaces. The slope says how a time grows
@@ -98,7 +98,7 @@ def write_scale(
     written : Written
     """
     measured = list(_measured(plan, rows))
-    parts = [_TEXT.format(n_base=profile.n_base), profile.caption]
+    parts = [_TEXT.format(n_members=profile.n_members), profile.caption]
     parts += list(_compared(plan, rows, measured))
     page = Page(
         name="scale",

@@ -105,8 +105,8 @@ def _sized(setting: Setting, dataset: str, method: str, profile: Profile) -> Set
     sized = {**setting, "params": params}
     if method == "ekss":
         cop = params.get("base") == "cop"
-        members = profile.cop_members if cop else profile.n_base
-        params["n_base"] = max(1, round(share * members))
+        members = profile.cop_members if cop else profile.n_members
+        params["n_members"] = max(1, round(share * members))
         if cop:
             params["max_iter"] = min(params["max_iter"], profile.cop_iterations)
     if method in TRIED:
@@ -153,7 +153,7 @@ _EKSS_SWEEPS: dict[str, list[Setting]] = {
             candidates,
             iterations,
             {
-                "top_q": [4, 5, 6, 7, 8],
+                "n_neighbors": [4, 5, 6, 7, 8],
                 "eigenvectors": [1, 1.1, 1.2, 1.3],
                 "divide_by_size": [True],
             },
@@ -167,7 +167,7 @@ _EKSS_SWEEPS: dict[str, list[Setting]] = {
             candidates,
             3,
             {
-                "top_q": _SMALL_Q,
+                "n_neighbors": _SMALL_Q,
                 "eigenvectors": _MANY_EIGENVECTORS,
                 "divide_by_size": [True],
             },
@@ -185,7 +185,7 @@ _EKSS_SWEEPS: dict[str, list[Setting]] = {
             2,
             3,
             {
-                "top_q": [3, 4, 6],
+                "n_neighbors": [3, 4, 6],
                 "eigenvectors": [1, 1.5],
                 "divide_by_size": [True],
             },
@@ -199,7 +199,7 @@ _EKSS_SWEEPS: dict[str, list[Setting]] = {
             1,
             5,
             {
-                "top_q": [3, 5, 8, 10, 20],
+                "n_neighbors": [3, 5, 8, 10, 20],
                 "eigenvectors": _FEW_EIGENVECTORS,
                 "divide_by_size": [False, True],
             },
@@ -213,7 +213,7 @@ _EKSS_SWEEPS: dict[str, list[Setting]] = {
             1,
             10,
             {
-                "top_q": [3, 5, 10, 20, 72],
+                "n_neighbors": [3, 5, 10, 20, 72],
                 "eigenvectors": _FEW_EIGENVECTORS,
                 "divide_by_size": [False],
             },
@@ -252,15 +252,17 @@ _RIVAL_SWEEPS: dict[str, dict[str, list[Setting]]] = {
         "mnist": [_plain("scattering", subspace_dim=13)],
     },
     "tsc": {
-        "yaleb": [_plain("whitened", top_q=q) for q in (2, 4, 5, 6, 8)],
+        "yaleb": [_plain("whitened", n_neighbors=q) for q in (2, 4, 5, 6, 8)],
         "coil20": [
-            _plain(data, top_q=q)
+            _plain(data, n_neighbors=q)
             for data in ("whitened", "plain")
             for q in (2, 3, 5, 6, 8, 10)
         ],
-        "coil100": [_plain("whitened", top_q=q) for q in (3, 5, 6, 8)],
-        "usps": [_plain("plain", top_q=q) for q in (4, 5, 6, 8, 10, 15, 20)],
-        "mnist": [_plain("scattering", top_q=q) for q in (4, 5, 6, 8, 10, 15, 20)],
+        "coil100": [_plain("whitened", n_neighbors=q) for q in (3, 5, 6, 8)],
+        "usps": [_plain("plain", n_neighbors=q) for q in (4, 5, 6, 8, 10, 15, 20)],
+        "mnist": [
+            _plain("scattering", n_neighbors=q) for q in (4, 5, 6, 8, 10, 15, 20)
+        ],
     },
     "ssc": {
         "yaleb": [
@@ -320,7 +322,7 @@ def _hopkins_sweep(method: str) -> list[Setting]:
     affine = _affine("hopkins", method)
     if method == "ekss":
         cuts: dict[str, list[Any]] = {
-            "top_q": [2, 3, 5, 10, 30, _ALL_POINTS],
+            "n_neighbors": [2, 3, 5, 10, 30, _ALL_POINTS],
             "eigenvectors": [1, 2],
             "divide_by_size": [False],
         }
@@ -336,7 +338,7 @@ def _hopkins_sweep(method: str) -> list[Setting]:
             for share in (0.5, 0.7)
         ],
         "mkf": [{"subspace_dim": dim} for dim in (2, 4)],
-        "tsc": [{"top_q": q} for q in (2, 4, 6, 8, 10, 20, 30, 50)],
+        "tsc": [{"n_neighbors": q} for q in (2, 4, 6, 8, 10, 20, 30, 50)],
         "ssc": [
             {"alpha": alpha, "keep": keep}
             for alpha, keep in ((800.0, 0.7), (20.0, 0.7), (226.67, 0.7), (800.0, 1.0))

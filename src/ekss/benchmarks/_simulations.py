@@ -87,16 +87,20 @@ def settings_of(
     """Return the parameters that a method tries, by name; for SSC there are several."""
     q = neighbours_kept(method, problem.n_per_subspace)
     if method == "tsc":
-        return {"": {"top_q": q}}
+        return {"": {"n_neighbors": q}}
     if method == "ssc":
         alphas = profile.noisy_alphas if problem.noise else profile.alphas
         rounds = profile.ssc_iterations
         return {f"alpha={a:g}": {"alpha": a, "max_iter": rounds} for a in alphas}
-    given = {"subspace_dim": problem.dim, "top_q": q, **_AS_PRINTED}
+    given = {"subspace_dim": problem.dim, "n_neighbors": q, **_AS_PRINTED}
     if method == "ekss":
         return {"": {**given, **profile.ekss}}
     # Members that do not iterate have no use for an exact basis update.
-    zero = {"n_base": _zero_members(problem, profile), "max_iter": 0, "base": "power"}
+    zero = {
+        "n_members": _zero_members(problem, profile),
+        "max_iter": 0,
+        "base": "power",
+    }
     return {"": {**given, **zero}}
 
 
@@ -200,4 +204,4 @@ def _cost(method: str, problem: Problem, profile: FigureProfile) -> float:
         return _zero_members(problem, profile) * member
     pca = 1.2e-2 if profile.ekss["base"] == "pca" else 2e-4
     step = pca + 4e-8 * points * dim
-    return profile.ekss["n_base"] * (profile.ekss["max_iter"] + 1) * step
+    return profile.ekss["n_members"] * (profile.ekss["max_iter"] + 1) * step

@@ -187,24 +187,24 @@ def _result_of(
 def _recorded(cell: Cell, sets: list[Points]) -> Result:
     """Fit label-free EKSS and keep what other scores would have chosen.
 
-    The result has "other" (errors by name, means over sequences) and "n_base".
+    The result has "other" (errors by name, means over sequences) and "n_members".
     """
     (setting,) = cell.params["settings"]
     name = json.dumps(setting_name(setting))
-    scores, others, n_base = [], [], []
+    scores, others, n_members = [], [], []
     for points in sets:
         model = estimator(cell.method, resolved(setting, points), points, cell.seed)
         model.fit(points.data)
         scores.append({name: _score(points, model.labels_, name)})
         others.append(other_choices(model, points.target))
-        n_base.append(model.n_base_)
+        n_members.append(model.n_members_)
     names = [name for name in others[0] if all(name in other for other in others)]
     return {
         **_result_of(cell, scores, sets),
         "other": {
             name: round(fmean(other[name] for other in others), 4) for name in names
         },
-        "n_base": round(fmean(n_base)),
+        "n_members": round(fmean(n_members)),
     }
 
 

@@ -252,10 +252,10 @@ def _found(outcome: Outcome) -> str:
     if hasattr(estimator, "bases_"):
         kind = "affine" if estimator.affine_ else "linear"
         words.append(f"{kind} subspaces of dimension {estimator.subspace_dim_}")
-    if hasattr(estimator, "top_q_"):
-        words.append(f"q {estimator.top_q_}")
-    if hasattr(estimator, "n_base_"):
-        words.append(counted(estimator.n_base_, "member"))
+    if hasattr(estimator, "n_neighbors_"):
+        words.append(f"q {estimator.n_neighbors_}")
+    if hasattr(estimator, "n_members_"):
+        words.append(counted(estimator.n_members_, "member"))
     if len(getattr(estimator, "removed_", ())):
         words.append(f"{counted(len(estimator.removed_), 'component')} removed")
     if not hasattr(estimator, "bases_"):
@@ -281,7 +281,7 @@ def _say_json(
         "settings": request.settings.given(),
         "seed": request.seed,
         "n_clusters": len(outcome.clusters),
-        "n_members": getattr(outcome.estimator, "n_base_", None),
+        "n_members": getattr(outcome.estimator, "n_members_", None),
         "n_removed": len(getattr(outcome.estimator, "removed_", ())),
         "clusters": [asdict(row) for row in outcome.clusters],
         "seconds": outcome.seconds,

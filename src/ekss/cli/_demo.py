@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from ekss import EKSS
+from ekss import EKSS, PaperEKSS
 from ekss.datasets import make_union_of_subspaces
 from ekss.graph import coassociation_dense, coassociation_topq, spectral_labels
 from ekss.metrics import clustering_error, normalized_mutual_info
@@ -44,7 +44,7 @@ class DigitsResult:
 class VotesPanel:
     """Co-association of the first members, and the error of cutting it."""
 
-    n_base: int
+    n_members: int
     votes: NDArray[np.float64]
     error: float
 
@@ -172,15 +172,17 @@ def votes_of_members(seed: int, jobs: int) -> list[VotesPanel]:
         shuffle=False,
         random_state=seed,
     )
-    model = EKSS(4, 3, n_base=max(_FIGURE_MEMBERS), random_state=seed, n_jobs=jobs)
-    members = model.fit(data.data).base_labels_
+    model = PaperEKSS(
+        4, 3, n_members=max(_FIGURE_MEMBERS), random_state=seed, n_jobs=jobs
+    )
+    members = model.fit(data.data).member_labels_
     panels = []
-    for n_base in _FIGURE_MEMBERS:
-        first = members[:, :n_base]
+    for n_members in _FIGURE_MEMBERS:
+        first = members[:, :n_members]
         graph = coassociation_topq(first, None, len(first) - 1)
         cut = spectral_labels(graph, 4, random_state=seed).labels
         error = clustering_error(data.target, cut)
-        panels.append(VotesPanel(n_base, coassociation_dense(first), error))
+        panels.append(VotesPanel(n_members, coassociation_dense(first), error))
     return panels
 
 
@@ -205,5 +207,5 @@ def _summary(result: DigitsResult) -> Table:
     sizes = np.sort(np.bincount(result.model.labels_))[::-1]
     table.add_row("cluster sizes", " ".join(str(size) for size in sizes))
     table.add_row("subspace dimension", str(result.model.subspace_dim_))
-    table.add_row("members", str(result.model.n_base_))
+    table.add_row("members", str(result.model.n_members_))
     return table

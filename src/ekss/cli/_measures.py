@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ekss.core.bases import Flats, fit_clusters, group_rows, squared_residuals
-from ekss.core.scaling import unit_rows, without
+from ekss.core.scaling import unit_rows
 
 # Shares below it are rounding errors of exact fits.
 _NOTHING = 1e-12
@@ -59,10 +59,11 @@ def cluster_rows(
     subspaces of that dimension are fitted to the clusters.
     """
     affine = bool(getattr(estimator, "affine_", False))
-    points = _as_fitted(estimator, rows, affine)
+    points = estimator.preparation_(rows.astype(np.float64))
     labels, k = estimator.labels_, int(estimator.n_clusters_)
     if dim is None:
-        flats = Flats(estimator.bases_, estimator.offsets_)
+        own = Flats(estimator.bases_, estimator.offsets_)
+        flats = estimator.preparation_.inwards(own)
     else:
         flats = fit_clusters(points, labels, k, dim, affine=affine, seed=seed)
     return [
@@ -118,7 +119,7 @@ def judged_dims(
     rows: NDArray[np.floating], clusters: int, *, affine: bool, seed: int
 ) -> tuple[int, ...]:
     """Return the dimensions that subspaces may have, as EKSS estimates them."""
-    from ekss.estimators._auto import estimate_geometry
+    from ekss.ensemble import estimate_geometry
     from ekss.runtime.workers import one_blas_thread
 
     points = _as_judged(rows, affine=affine)
@@ -136,23 +137,13 @@ def _as_judged(rows: NDArray[np.floating], *, affine: bool) -> NDArray[np.floati
 
 def common_dim(rows: NDArray[np.floating], clusters: int, seed: int) -> int:
     """Estimate one dimension for all subspaces."""
-    from ekss.estimators._auto import estimate_dim
+    from ekss.ensemble import estimate_dim
     from ekss.runtime.workers import one_blas_thread
 
     rng = np.random.default_rng(seed)
     # Threads that wait for each other make many small decompositions slow.
     with one_blas_thread():
         return estimate_dim(unit_rows(rows), clusters, rng)
-
-
-def _as_fitted(
-    estimator: Any, rows: NDArray[np.floating], affine: bool
-) -> NDArray[np.floating]:
-    """Return the rows as the estimator saw them."""
-    wanted = estimator.normalize
-    unit = not affine if wanted == "auto" else bool(wanted)
-    removed = getattr(estimator, "removed_", None)
-    return without(rows.astype(np.float64), removed, unit=unit)
 
 
 def _singles(flats: Flats) -> list[Flats]:

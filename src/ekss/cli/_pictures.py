@@ -27,7 +27,7 @@ def save_votes(panels: list[VotesPanel], path: Path) -> None:
         image = axis.imshow(
             panel.votes, cmap="magma", vmin=0, vmax=1, interpolation="nearest"
         )
-        members = "1 member" if panel.n_base == 1 else f"{panel.n_base} members"
+        members = "1 member" if panel.n_members == 1 else f"{panel.n_members} members"
         axis.set_title(f"{members}: error {100 * panel.error:.0f} %", fontsize=12)
         n = len(panel.votes)
         axis.set_xticks(np.arange(0, n + 1, n // 4))

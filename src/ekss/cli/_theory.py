@@ -177,7 +177,7 @@ def theory(
         wishes = Wishes(
             dim=dim,
             q=q,
-            n_base=members,
+            n_members=members,
             n_candidates=candidates,
             candidate_dim=candidate_dim,
             seed=seed,

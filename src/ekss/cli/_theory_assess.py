@@ -89,12 +89,12 @@ def assess(
     report("comparing points by angle")
     rows = _rows(len(points), wishes)
     profile = neighbour_profile(points, labels, q, rows)
-    report(f"fitting {wishes.n_base} members of EKSS-0")
+    report(f"fitting {wishes.n_members} members of EKSS-0")
     candidates = n_candidates, candidate_dim
     model = fit_votes(points, len(subspaces.sizes), q, candidates, wishes)
     report("comparing votes with angles")
-    tau = votes_deviation(points, model.base_labels_, f, rows)
-    promised = promised_deviation(len(points), wishes.n_base, wishes.failure)
+    tau = votes_deviation(points, model.member_labels_, f, rows)
+    promised = promised_deviation(len(points), wishes.n_members, wishes.failure)
     certificates = _certificates(
         points, labels, profile, ((None, 0.0), (f, tau), (f, promised))
     )
@@ -115,7 +115,7 @@ def assess(
         certificates[1],
         votes_graph(model, labels, complete),
         _promise(certificates[2], len(points), wishes.failure),
-        _curve(points, labels, model.base_labels_, f, wishes.seed),
+        _curve(points, labels, model.member_labels_, f, wishes.seed),
         connection_guarantees(situation),
         ensemble_guarantees(situation, _scalar(f)),
         projection_guarantee(situation),
@@ -180,8 +180,8 @@ def _situation(
         sizes=subspaces.sizes,
         dims=subspaces.dims,
         n_features=n_features,
-        top_q=q,
-        n_base=wishes.n_base,
+        n_neighbors=q,
+        n_members=wishes.n_members,
         ratio=float(pairs.cosines[off].max()),
         max_affinity=float(pairs.affinities[off].max()),
         farthest=max(subspaces.farthest),

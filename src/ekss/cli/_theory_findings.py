@@ -73,7 +73,7 @@ def answers(a: Assessment, found: tuple[Finding, ...]) -> tuple[Answer, ...]:
     lines.append(
         Answer(
             "EKSS-0",
-            f"Guaranteed for any seed, with {a.wishes.n_base:,} members?",
+            f"Guaranteed for any seed, with {a.wishes.n_members:,} members?",
             f"{word}: {seed.summary}.",
             {HOLDS: True, OPEN: None}.get(seed.status, False),
         )
@@ -113,7 +113,7 @@ def ordinal(n: int) -> str:
 def _of_method(
     a: Assessment, method: str, certificate: Certificate, graph: GraphFacts
 ) -> list[Answer]:
-    q, pieces = a.situation.top_q, [n > 1 for n in graph.components]
+    q, pieces = a.situation.n_neighbors, [n > 1 for n in graph.components]
     if certificate.holds:
         connections = "None: guaranteed by Theorem 1, and none found."
     elif graph.n_false == 0 and certificate.holds is None:
@@ -164,7 +164,7 @@ def _connecting(graph: GraphFacts) -> str:
 
 
 def _angles(a: Assessment) -> Finding:
-    c, q = a.tsc, a.situation.top_q
+    c, q = a.tsc, a.situation.n_neighbors
     if c.holds is not False:
         summary = (
             f"every point is nearer in angle to {q} points of its own cluster than to "
@@ -210,7 +210,7 @@ def _votes(a: Assessment) -> Finding:
             f"votes differ from f by up to {tau}, more than the separation "
             f"{number(c.phi)}; {percent(c.share)} of the points are safe"
         )
-        wanted = math.ceil(a.wishes.n_base * (c.tau / c.phi) ** 2)
+        wanted = math.ceil(a.wishes.n_members * (c.tau / c.phi) ** 2)
         remedy = f"about {number(wanted)} members (the difference falls as 1 / sqrt(B))"
         if c.largest_q:
             remedy += f", or q up to {c.largest_q}"
@@ -230,7 +230,7 @@ def _votes(a: Assessment) -> Finding:
 
 def _any_seed(a: Assessment) -> Finding:
     p, phi, chance = a.promise, a.votes.phi, percent(1 - a.wishes.failure)
-    promised = f"{a.wishes.n_base:,} members promise tau = {number(p.tau)}"
+    promised = f"{a.wishes.n_members:,} members promise tau = {number(p.tau)}"
     remedy = ""
     if p.holds is not False:
         summary = f"{promised}, below the separation, in {chance} of runs"
@@ -242,7 +242,7 @@ def _any_seed(a: Assessment) -> Finding:
         remedy = f"{number(p.members)} members"
         if p.largest_q:
             remedy += f", or q up to {p.largest_q}"
-    failure = deviation_failure(a.situation.n_samples, phi, a.wishes.n_base)
+    failure = deviation_failure(a.situation.n_samples, phi, a.wishes.n_members)
     asked = f"separation phi_q above the tau that B members promise ({chance} of runs)"
     check = Check(
         "phi_q above promised tau", asked, phi, ">", p.tau, not remedy, remedy

@@ -46,9 +46,9 @@ def fit_votes(
         n_clusters,
         dim,
         n_candidates=n_candidates,
-        n_base=wishes.n_base,
+        n_members=wishes.n_members,
         max_iter=0,
-        top_q=q,
+        n_neighbors=q,
         weighting="uniform",
         divide_by_size=False,
         affine=False,
@@ -63,7 +63,7 @@ def votes_graph(model: EKSS, labels: NDArray[np.integer], search: bool) -> Graph
     """Look at the graph of EKSS-0; ``search`` also for the q that connects."""
 
     def lists(q: int) -> Neighbours:
-        votes = prepare_votes(model.base_labels_)
+        votes = prepare_votes(model.member_labels_)
         return nearest_by_votes(votes, q, n_jobs=model.n_jobs)
 
     return graph_facts(model, labels, lists if search else None)
@@ -82,7 +82,10 @@ def angles_graph(
         return Neighbours(*nearest_by_angle(points, q))
 
     model = TSC(
-        len(np.unique(labels)), top_q=q, n_jobs=wishes.jobs, random_state=wishes.seed
+        len(np.unique(labels)),
+        n_neighbors=q,
+        n_jobs=wishes.jobs,
+        random_state=wishes.seed,
     ).fit(points)
     return graph_facts(model, labels, lists if search else None)
 
@@ -112,7 +115,7 @@ def graph_facts(
     components = cluster_components(model.affinity_, labels)
     connecting = None
     if lists is not None and components.max() > 1:
-        connecting = _connecting_q(lists, labels, model.top_q_)
+        connecting = _connecting_q(lists, labels, model.n_neighbors_)
     return GraphFacts(
         len(row) // 2,
         int(false.sum()) // 2,

@@ -170,7 +170,7 @@ def _pictures(page: Page) -> str:
     tsc = gaps_picture(a.tsc, "gap of |cos|")
     votes = gaps_picture(a.votes, "gap of f")
     curve = votes_picture(a.curve, a.votes.tau)
-    q = a.situation.top_q
+    q = a.situation.n_neighbors
     explained = (
         f"The gap of a point is half of what the {ordinal(q)} nearest point of its own "
         "cluster is more similar than the nearest point of any other cluster. A curve "
@@ -207,7 +207,7 @@ def _worst(page: Page) -> str:
     headings = (
         "point",
         "its cluster",
-        f"|cos| to {ordinal(a.situation.top_q)} nearest of own",
+        f"|cos| to {ordinal(a.situation.n_neighbors)} nearest of own",
         "|cos| to nearest of another",
         "that point",
         "its cluster",

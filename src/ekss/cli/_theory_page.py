@@ -137,7 +137,7 @@ def page_json(page: Page) -> dict[str, Any]:
         "version": VERSION,
         "title": page.title,
         "options": _plain(a.wishes),
-        "q": a.situation.top_q,
+        "q": a.situation.n_neighbors,
         "n_samples": a.situation.n_samples,
         "n_features": a.situation.n_features,
         "n_rows_compared": a.n_rows,
@@ -187,10 +187,10 @@ def _facts(
     return (
         ("points", f"{s.n_samples:,} with {s.n_features:,} features, from {source}"),
         ("labels", f"{len(s.sizes)} clusters, from {labels_source}"),
-        ("neighbours", f"q = {s.top_q}{default}"),
+        ("neighbours", f"q = {s.n_neighbors}{default}"),
         (
             "EKSS-0",
-            f"{w.n_base:,} members of {a.n_candidates} candidates of dimension "
+            f"{w.n_members:,} members of {a.n_candidates} candidates of dimension "
             f"{a.candidate_dim}, seed {w.seed}",
         ),
         ("noise", f"sigma = {number(s.noise)}, {noise}"),

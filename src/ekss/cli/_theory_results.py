@@ -21,7 +21,7 @@ class Wishes:
     dim, q, n_candidates, candidate_dim : int or None
         Dimension of the clusters' subspaces, neighbours, candidates of a member of
         EKSS-0 and their dimension.
-    n_base, seed : int
+    n_members, seed : int
         Members of EKSS-0 and their seed.
     failure : float
         Failure probability allowed for Theorem 3.
@@ -39,7 +39,7 @@ class Wishes:
 
     dim: int | None = None
     q: int | None = None
-    n_base: int = 1000
+    n_members: int = 1000
     n_candidates: int | None = None
     candidate_dim: int | None = None
     seed: int = 0

@@ -108,7 +108,7 @@ def _unmet(page: Page) -> Table:
 
 def _worst(page: Page) -> Table:
     a = page.assessment
-    own = f"|cos| to {ordinal(a.situation.top_q)} of own"
+    own = f"|cos| to {ordinal(a.situation.n_neighbors)} of own"
     headings = ("point", "cluster", own, "|cos| to rival", "rival", "its cluster")
     table = _table(headings, right=headings)
     for point in a.tsc.worst[:_MOST_POINTS]:

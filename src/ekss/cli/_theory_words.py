@@ -17,7 +17,7 @@ from ekss.theory._guarantees import (
 
 _FLOOR = 1e-12
 # True by the choice of gamma and rho; a reader has nothing to decide there.
-_ALWAYS_TRUE = ("gamma", "top_q against N_min^rho")
+_ALWAYS_TRUE = ("gamma", "n_neighbors against N_min^rho")
 _DERIVED = ("C_1", "C_2")
 
 
@@ -159,7 +159,7 @@ def _rate(condition: Condition, s: Situation, statement: str) -> str:
     ratio = s.missing.upper if statement == "Lemma 1" else s.ratio
     if ratio >= 1:
         return "it needs a ratio below 1 first"
-    wanted = max(size_for_rate(dim, ratio, s.top_q) for dim in set(s.dims))
+    wanted = max(size_for_rate(dim, ratio, s.n_neighbors) for dim in set(s.dims))
     return f"{points_or_never(wanted)} in every cluster with this q, or a smaller q"
 
 
@@ -187,7 +187,7 @@ def _line(condition: Condition, s: Situation, statement: str) -> str:
 
 def _few_neighbours(condition: Condition, s: Situation, statement: str) -> str:
     most = math.ceil(min(s.sizes) / 6) - 1
-    grow = f"more than {6 * s.top_q:,} points in the smallest cluster"
+    grow = f"more than {6 * s.n_neighbors:,} points in the smallest cluster"
     return f"q at most {most}, or {grow}" if most >= 1 else grow
 
 
@@ -251,17 +251,20 @@ _ASKED: dict[str, tuple[str, _Remedy]] = {
         _ratio,
     ),
     "rate c_1": ("clusters are dense enough for q near neighbours (c_1)", _rate),
-    "top_q against log N_max": (
+    "n_neighbors against log N_max": (
         "q is at least 12 (24 pi)^(d-1) log N_max, so that clusters connect",
         _many_neighbours,
     ),
-    "top_q against log n": (
+    "n_neighbors against log n": (
         "q is at least 12 (24 pi)^(d-1) log N_k",
         _many_neighbours,
     ),
-    "top_q against n": ("q is at most the size of the cluster", _never),
-    "top_q against N_min^rho": ("q is at most N_min^rho for some rho < 1", _never),
-    "top_q against N_min / 6": (
+    "n_neighbors against n": ("q is at most the size of the cluster", _never),
+    "n_neighbors against N_min^rho": (
+        "q is at most N_min^rho for some rho < 1",
+        _never,
+    ),
+    "n_neighbors against N_min / 6": (
         "q is below a sixth of the smallest cluster",
         _few_neighbours,
     ),

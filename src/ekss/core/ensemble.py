@@ -29,11 +29,11 @@ class MemberOptions:
         Smallest and largest candidate dimension; a member draws its own.
     max_iter : int
         Iterations of K-subspaces; 0 is EKSS-0.
-    base : str
+    update : str
         Name of the basis update, a key of :data:`ekss.core.updates.UPDATES`.
     affine : bool
         Whether candidate subspaces may miss the origin.
-    start : str
+    init : str
         Where candidates begin, a key of :data:`ekss.core.starts.STARTS`.
     least_points : int
         A member draws fewer candidates where its dimension times this number exceeds
@@ -50,9 +50,9 @@ class MemberOptions:
     n_candidates: tuple[int, int]
     subspace_dim: tuple[int, int]
     max_iter: int
-    base: str = "pca"
+    update: str = "pca"
     affine: bool = False
-    start: str = "random"
+    init: str = "random"
     least_points: int = 0
     max_samples: int | None = None
     keep_flats: bool = False
@@ -122,8 +122,8 @@ def run_member(
         n_candidates = max(
             min(n_candidates, affordable), min(options.n_candidates[0], 2)
         )
-    start = STARTS[options.start](fitted_to, n_candidates, dim, options.affine, rng)
-    update = UPDATES[options.base]
+    start = STARTS[options.init](fitted_to, n_candidates, dim, options.affine, rng)
+    update = UPDATES[options.update]
     n_all = min(options.max_iter, _ITERATIONS_ON_ALL)
     if drawn is None:
         run = k_subspaces(X, start, update, max_iter=options.max_iter, norms=norms)

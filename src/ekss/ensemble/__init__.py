@@ -4,7 +4,8 @@ from ekss.ensemble.automatic import Count, Removal
 from ekss.ensemble.chain import Clustering, cluster
 from ekss.ensemble.choose import Candidate
 from ekss.ensemble.cut import CutOptions
-from ekss.ensemble.decide import Wishes
+from ekss.ensemble.decide import Geometry, Wishes, estimate_geometry
+from ekss.ensemble.dimension import estimate_dim
 from ekss.ensemble.paper import ensemble_k_subspaces
 from ekss.ensemble.prepare import Preparation, prepare
 from ekss.ensemble.vote import KSSMember
@@ -14,11 +15,14 @@ __all__ = [
     "Clustering",
     "Count",
     "CutOptions",
+    "Geometry",
     "KSSMember",
     "Preparation",
     "Removal",
     "Wishes",
     "cluster",
     "ensemble_k_subspaces",
+    "estimate_dim",
+    "estimate_geometry",
     "prepare",
 ]

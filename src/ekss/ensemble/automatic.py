@@ -429,9 +429,9 @@ def _count(
             [one for _, one in found], evidence, wishes.cut.judge, workers
         )
         best: dict[int, tuple[float, NDArray[np.int64]]] = {}
-        for (n, labels), total in zip(found, map(total_of, judged), strict=True):
+        for (n, one), total in zip(found, map(total_of, judged), strict=True):
             if n not in best or total < best[n][0]:
-                best[n] = total, labels
+                best[n] = total, one
         return [_judged(n, *best[n], judges.labels) for n in best]
 
     grid = COUNT.neighbors

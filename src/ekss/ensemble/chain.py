@@ -127,11 +127,11 @@ def cluster(
     )
     plan = decide(points, wishes, settled.n_clusters, seed)
     member = wishes.member
-    if isinstance(member, KSSMember):
-        member = member.options(plan, keep_flats=sample is not None)
     ensemble = vote(
         plan,
-        member,
+        member.options(plan, keep_flats=sample is not None)
+        if isinstance(member, KSSMember)
+        else member,
         RULES.steps if wishes.n_members is None else (wishes.n_members,),
         seed,
         workers,

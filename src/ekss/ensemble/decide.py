@@ -7,7 +7,7 @@ number of clusters and of components to remove, are in :mod:`ekss.ensemble.autom
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil, sqrt
 
 import numpy as np
@@ -41,12 +41,12 @@ class Wishes:
     n_clusters: int | None
     dims: tuple[int, int] | None = None
     n_members: int | None = None
-    member: KSSMember | MemberFunction = KSSMember()
+    member: KSSMember | MemberFunction = field(default_factory=KSSMember)
     affine: bool | None = None
     normalize: bool | None = None
     n_removed: int | None = None
     n_neighbors: int | None = None
-    cut: CutOptions = CutOptions()
+    cut: CutOptions = field(default_factory=CutOptions)
 
     def unit(self, *, affine: bool) -> bool:
         """Tell whether rows are scaled to unit length.

@@ -39,7 +39,8 @@ def checked_rows(
 
     float32 stays so, other types become float64. The estimator is not written to.
     """
-    shell: BaseEstimator = type(estimator).__new__(type(estimator))
+    kind: Any = type(estimator)
+    shell = kind.__new__(kind)
     vars(shell).update(estimator.get_params(deep=False))
     before = set(vars(shell))
     rows = _validated(shell, X, reset=True)

@@ -130,7 +130,7 @@ def check_workers(n_jobs: Any, verbose: Any) -> Workers:
         )
     if not isinstance(verbose, (bool, np.bool_)):
         check_int("verbose", verbose, 0)
-    return Workers(n_jobs, bool(verbose))
+    return Workers(None if n_jobs is None else int(n_jobs), bool(verbose))
 
 
 def check_directory(name: str, value: Any) -> Path | None:

@@ -290,8 +290,9 @@ class EKSS(SubspaceClusterer):
         _check_member(member, n_samples)
         if n_clusters is None and not isinstance(member, KSSMember):
             raise ValueError(
-                "n_clusters='auto' asks members with fewer candidates, which a callable "
-                "member cannot be told; pass the number of clusters, or a KSSMember"
+                "n_clusters='auto' asks members with fewer candidates, which a "
+                "callable member cannot be told; pass the number of clusters, or a "
+                "KSSMember"
             )
         cut = CutOptions() if self.cut is None else self.cut
         _check_cut(cut)

@@ -36,8 +36,8 @@ class KSS(RestartedClusterer):
     tol : float, default=1e-7
         A start ends when labels stay the same and the cost falls by less than this
         share of the squared norm of the data.
-    base : {"pca", "power"}, default="pca"
-        Basis update: exact PCA or one warm power step.
+    update : {"pca", "power"}, default="pca"
+        How a subspace is fitted to its points: exact PCA or one warm power step.
     affine : bool, default=False
         Whether subspaces may miss the origin.
     normalize : bool or "auto", default="auto"
@@ -94,7 +94,7 @@ class KSS(RestartedClusterer):
         n_init: int = 10,
         max_iter: int = 100,
         tol: float = 1e-7,
-        base: str = "pca",
+        update: str = "pca",
         affine: bool = False,
         normalize: bool | str = "auto",
         n_jobs: int | None = None,
@@ -106,7 +106,7 @@ class KSS(RestartedClusterer):
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
-        self.base = base
+        self.update = update
         self.affine = affine
         self.normalize = normalize
         self.n_jobs = n_jobs
@@ -115,12 +115,12 @@ class KSS(RestartedClusterer):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_choice("base", self.base, _DESCENDING)
+        check_choice("update", self.update, _DESCENDING)
 
     def _run(
         self, points: NDArray[np.floating], dim: int, rng: np.random.Generator
     ) -> KSubspacesRun:
         start = random_start(points, self.n_clusters, dim, bool(self.affine), rng)
         return k_subspaces(
-            points, start, UPDATES[self.base], max_iter=self.max_iter, tol=self.tol
+            points, start, UPDATES[self.update], max_iter=self.max_iter, tol=self.tol
         )

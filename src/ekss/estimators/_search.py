@@ -103,8 +103,8 @@ class LabelFreeSearch(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
     param_grid : dict, list of dict or None, default=None
         Settings to try, as in ``GridSearchCV``; ``{}`` is the one setting of the
         estimator as it is, of which only the cut is chosen. None tries the estimator's
-        own setting and, of TSC, ``n_neighbors`` 3 to 20, of SSCOMP ``n_nonzero`` 2 to 10, of
-        EnSC ``gamma`` 1.5 to 25, of SSC ``alpha`` 3 to 50.
+        own setting and, of TSC, ``n_neighbors`` 3 to 20, of SSCOMP ``n_nonzero`` 2 to
+        10, of EnSC ``gamma`` 1.5 to 25, of SSC ``alpha`` 3 to 50.
     cutters : sequence of callables, default=None
         Ways of cutting beside the estimator's own; None is
         :data:`ekss.graph.CUTTERS`, an empty sequence leaves the estimator's own cuts.
@@ -149,8 +149,8 @@ class LabelFreeSearch(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
     Notes
     -----
     The time is that of fitting every setting, of one more eigenproblem for each, and of
-    O(n_samples n_clusters n_features subspace_dim) for each of about 12 cuts per setting.
-    All fitted estimators are kept until the choice is made.
+    O(n_samples n_clusters n_features subspace_dim) for each of about 12 cuts per
+    setting. All fitted estimators are kept until the choice is made.
 
     Cuts are judged in the coordinates of the first setting: unit rows where it
     normalises, affine subspaces where it uses them.

@@ -30,8 +30,8 @@ class SSCOMP(AffinityClusterer):
         A point is done when the norm of its residual, relative to its own, is at most
         this. Values below 8 units of rounding of the data's dtype act as that.
     normalize : bool or "auto", default="auto"
-        Scale points to unit length first; "auto" does. Without, points are chosen by inner products
-        with the residual as they are, which prefers long points.
+        Scale points to unit length first; "auto" does. Without, points are chosen by
+        inner products with the residual as they are, which prefers long points.
     n_jobs : int, default=None
         Parallel workers, as in joblib. Labels do not depend on it.
     random_state : int, RandomState instance or None, default=None

@@ -30,9 +30,9 @@ class TSC(AffinityClusterer):
         Neighbours kept per point. "auto" is max(3, n_samples / (20 n_clusters)),
         rounded up.
     normalize : bool or "auto", default="auto"
-        Scale points to unit length first; "auto" does. Without, neighbours are chosen by the inner
-        products of the points as they are, which prefers long points; the weights
-        depend on angles in either case.
+        Scale points to unit length first; "auto" does. Without, neighbours are chosen
+        by the inner products of the points as they are, which prefers long points; the
+        weights depend on angles in either case.
     n_jobs : int, default=None
         Parallel workers, as in joblib. Labels do not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -57,8 +57,8 @@ class TSC(AffinityClusterer):
 
     Notes
     -----
-    O(n_samples^2 n_features) time in matrix products, O(n_samples (n_features + n_neighbors))
-    memory. No n_samples x n_samples matrix exists.
+    O(n_samples^2 n_features) time in matrix products, memory
+    O(n_samples (n_features + n_neighbors)). No n_samples x n_samples matrix exists.
 
     References
     ----------

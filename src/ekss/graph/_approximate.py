@@ -60,18 +60,18 @@ def scan_windows(
 
     Windows have no point in common, so threads may work on different ones.
     """
-    n_base = rows.shape[1]
+    n_members = rows.shape[1]
     width = 0
     for w in range(bounds.shape[0] - 1):
         width = max(width, bounds[w + 1] - bounds[w])
-    tile = np.empty((n_base, width), rows.dtype)
+    tile = np.empty((n_members, width), rows.dtype)
     votes = np.empty(width, np.uint32)
     partial = np.empty(width, np.uint16)
     for w in range(bounds.shape[0] - 1):
         points = order[bounds[w] : bounds[w + 1]]
         n = points.shape[0]
         for r in range(n):
-            for b in range(n_base):
+            for b in range(n_members):
                 tile[b, r] = rows[points[r], b]
         for r in range(n - 1):
             i = points[r]
@@ -107,12 +107,12 @@ def scan_friends(
 
     Only the heaps of these points are written, so threads may take different ranges.
     """
-    n_base = rows.shape[1]
-    own = np.empty(n_base, np.uint32)
+    n_members = rows.shape[1]
+    own = np.empty(n_members, np.uint32)
     seen = np.full(4 * known.shape[1] * known.shape[1] + 64, -1, np.int32)
     for i in range(first, last):
         mine = rows[i]
-        for b in range(n_base):
+        for b in range(n_members):
             own[b] = table[b, mine[b]]
         for friend in known[i]:
             if friend < 0:
@@ -126,7 +126,7 @@ def scan_friends(
                 seen[slot] = j
                 theirs = rows[j]
                 total = np.uint32(0)
-                for b in range(n_base):
+                for b in range(n_members):
                     total += own[b] if mine[b] == theirs[b] else np.uint32(0)
                 if total > 0 and np.uint64(total) >= keys[i, 0] >> np.uint64(32):
                     key = _rank_key(total, i, j)

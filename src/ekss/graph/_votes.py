@@ -69,12 +69,12 @@ def _row_votes(
     partial: NDArray[np.uint16],
 ) -> None:
     """Write the votes of row i with points first..last-1 into ``votes``."""
-    n_base, width = labels.shape[0], last - first
+    n_members, width = labels.shape[0], last - first
     votes[:width] = 0
-    for b in range(0, n_base, 16):
+    for b in range(0, n_members, 16):
         partial[:width] = 0
         _add_eight(labels, table, b, i, first, last, partial)
-        if b + 8 < n_base:
+        if b + 8 < n_members:
             _add_eight(labels, table, b + 8, i, first, last, partial)
         for j in range(width):
             votes[j] += np.uint32(partial[j])

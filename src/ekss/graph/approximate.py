@@ -84,7 +84,7 @@ def nearest_by_votes_approximate(
 
     Notes
     -----
-    Time O(n_samples n_trees WINDOW n_base / 2) byte comparisons and n_trees sorts.
+    Time O(n_samples n_trees WINDOW n_members / 2) byte comparisons and n_trees sorts.
     Memory beyond the votes: one copy of the labels, 24 q bytes a point for lists and
     result, and 24 bytes a point and thread for the orders.
 

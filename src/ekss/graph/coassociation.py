@@ -71,9 +71,9 @@ def prepare_votes(
 
     Parameters
     ----------
-    labels : array-like of shape (n_samples, n_base)
+    labels : array-like of shape (n_samples, n_members)
         Non-negative labels of every point in every member.
-    weights : array-like of shape (n_base,), default=None
+    weights : array-like of shape (n_members,), default=None
         Non-negative weight of each member; all 1 if None. The largest weight is
         resolved to 1 part in 4095.
     divide_by_size : bool, default=False
@@ -86,20 +86,20 @@ def prepare_votes(
     votes : Votes
     """
     by_member, weight = _check_labels(labels, weights)
-    n_base, n_samples = by_member.shape
+    n_members, n_samples = by_member.shape
     n_labels = int(by_member.max()) + 1
-    value = np.broadcast_to(weight[:, None], (n_base, n_labels))
+    value = np.broadcast_to(weight[:, None], (n_members, n_labels))
     if divide_by_size:
         value = value * _inverse_sizes(by_member, n_labels)
     largest = float(value.max())
     unit = largest / LARGEST_VOTE if largest > 0 else 1.0
-    padding = -n_base % MEMBERS_AT_ONCE
-    table = np.zeros((n_base + padding, n_labels), np.uint16)
-    table[:n_base] = np.rint(value / unit)
+    padding = -n_members % MEMBERS_AT_ONCE
+    table = np.zeros((n_members + padding, n_labels), np.uint16)
+    table[:n_members] = np.rint(value / unit)
     if padding:
         empty = np.zeros((padding, n_samples), by_member.dtype)
         by_member = np.concatenate([by_member, empty])
-    return Votes(by_member, table, unit / n_base)
+    return Votes(by_member, table, unit / n_members)
 
 
 def nearest_by_votes(
@@ -132,7 +132,7 @@ def nearest_by_votes(
 
     Notes
     -----
-    Time O(n_samples^2 n_base / 2) byte comparisons, memory O(n_samples q) a thread.
+    Time O(n_samples^2 n_members / 2) byte comparisons, memory O(n_samples q) a thread.
     """
     from ekss.graph import _votes  # loads numba on first use
 
@@ -186,7 +186,7 @@ def votes_outside(
 
     Notes
     -----
-    Time O(len(rows) n_samples n_base) byte comparisons up to 10^10 pairs. Beyond,
+    Time O(len(rows) n_samples n_members) byte comparisons up to 10^10 pairs. Beyond,
     which takes more than 100,000 points, the rows choose from a random sample of the
     points that makes so many pairs.
     """
@@ -232,9 +232,9 @@ def coassociation_topq(
 
     Parameters
     ----------
-    labels : array-like of shape (n_samples, n_base)
+    labels : array-like of shape (n_samples, n_members)
         Labels of every point in every member.
-    weights : array-like of shape (n_base,) or None
+    weights : array-like of shape (n_members,) or None
         Weight of each member; None for equal weights.
     q : int
         Entries kept a row, self-votes not counted.
@@ -269,9 +269,9 @@ def coassociation_dense(
 
     Parameters
     ----------
-    labels : array-like of shape (n_samples, n_base)
+    labels : array-like of shape (n_samples, n_members)
         Labels of every point in every member.
-    weights : array-like of shape (n_base,), default=None
+    weights : array-like of shape (n_members,), default=None
         Weight of each member; all 1 if None.
 
     Returns
@@ -293,7 +293,7 @@ def _check_labels(
     array = np.asarray(labels)
     if array.ndim != 2 or 0 in array.shape:
         raise ValueError(
-            f"labels has shape {array.shape}; pass (n_samples, n_base) with at least "
+            f"labels has shape {array.shape}; pass (n_samples, n_members) with at least "
             "one point and one member"
         )
     if array.dtype.kind not in "iu" or array.min() < 0:
@@ -301,12 +301,12 @@ def _check_labels(
     if array.dtype.kind == "i":
         array = array.astype(np.min_scalar_type(int(array.max())))
     by_member = np.ascontiguousarray(array.T)
-    n_base = len(by_member)
-    weight = np.ones(n_base) if weights is None else np.asarray(weights, np.float64)
-    if weight.shape != (n_base,):
+    n_members = len(by_member)
+    weight = np.ones(n_members) if weights is None else np.asarray(weights, np.float64)
+    if weight.shape != (n_members,):
         raise ValueError(
             f"weights has shape {weight.shape}; pass one weight for each of the "
-            f"{n_base} members"
+            f"{n_members} members"
         )
     if not np.isfinite(weight).all() or (weight < 0).any():
         raise ValueError("weights must be finite and not negative")

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 
 def companion_shares(
-    base_labels: NDArray[Any], labels: NDArray[np.integer], n_clusters: int
+    member_labels: NDArray[Any], labels: NDArray[np.integer], n_clusters: int
 ) -> NDArray[np.float32]:
     r"""Share of each cluster among the companions of each point.
 
@@ -21,7 +21,7 @@ def companion_shares(
 
     Parameters
     ----------
-    base_labels : ndarray of shape (n_points, n_base)
+    member_labels : ndarray of shape (n_points, n_members)
         Labels of every member.
     labels : ndarray of shape (n_points,)
         In 0, ..., n_clusters - 1.
@@ -33,7 +33,7 @@ def companion_shares(
 
     Notes
     -----
-    No pair of points is looked at: O(n_points n_base n_clusters) additions.
+    No pair of points is looked at: O(n_points n_members n_clusters) additions.
 
     Examples
     --------
@@ -48,15 +48,15 @@ def companion_shares(
     """
     from ekss.graph._companions import add_member
 
-    n_points, n_base = base_labels.shape
+    n_points, n_members = member_labels.shape
     shares = np.zeros((n_points, n_clusters), np.float32)
-    width = int(base_labels.max()) + 1
-    for member in base_labels.T:
+    width = int(member_labels.max()) + 1
+    for member in member_labels.T:
         base = np.ascontiguousarray(member, np.int64)
         both = np.bincount(base * n_clusters + labels, minlength=width * n_clusters)
         counts = both.reshape(width, n_clusters)
         companions = counts.sum(axis=1) - 1
-        each = np.where(companions > 0, 1 / np.maximum(companions, 1), 0) / n_base
+        each = np.where(companions > 0, 1 / np.maximum(companions, 1), 0) / n_members
         each = each.astype(np.float32)
         add_member(shares, counts * each[:, None], each, base, labels)
     return shares

@@ -56,7 +56,7 @@ class Evidence:
         Whether subspaces may miss the origin.
     outside : ndarray of shape (n_points,) or None
         Squared length of each point outside the given coordinates.
-    base_labels : ndarray of shape (n_points, n_base) or None
+    member_labels : ndarray of shape (n_points, n_members) or None
         Labels of ensemble members; a point's companions in them are asked.
     graph : csr_array of shape (n_points, n_points) or None
         Where there are no members: the edges of a point are asked instead.
@@ -68,7 +68,7 @@ class Evidence:
     dims: tuple[int, ...]
     affine: bool = False
     outside: NDArray[np.floating] | None = None
-    base_labels: NDArray[Any] | None = None
+    member_labels: NDArray[Any] | None = None
     graph: csr_array | None = None
     energy: float = 1.0
 
@@ -137,7 +137,7 @@ def score_cut(labels: NDArray[np.int64], evidence: Evidence) -> CutScore:
 
     Notes
     -----
-    O(n_points K (n_features max(dims) + n_base)) time.
+    O(n_points K (n_features max(dims) + n_members)) time.
 
     Examples
     --------
@@ -161,8 +161,8 @@ def score_cut(labels: NDArray[np.int64], evidence: Evidence) -> CutScore:
 def _vote_shares(
     labels: NDArray[np.int64], n_clusters: int, evidence: Evidence
 ) -> NDArray[np.floating] | None:
-    if evidence.base_labels is not None:
-        return companion_shares(evidence.base_labels, labels, n_clusters)
+    if evidence.member_labels is not None:
+        return companion_shares(evidence.member_labels, labels, n_clusters)
     if evidence.graph is not None:
         return edge_shares(evidence.graph, labels, n_clusters)
     return None

@@ -141,7 +141,8 @@ def _restored_preparation(
             raise Unsound("the rows of removed are not orthonormal")
     if centre is not None and centre.shape != (width,):
         raise Unsound(f"centre is not a vector of {width} entries")
-    return Preparation(unit, removed, centre, scale)
+    exact = None if centre is None else centre.astype(np.float64)
+    return Preparation(unit, removed, exact, scale)
 
 
 def _plain(value: Any) -> Any:

@@ -279,7 +279,7 @@ def _halves(facts: Facts) -> Iterator[Advice]:
         "When it was measured last, two halves of the members gave "
         f"{_percent(members.halves)} of points the same cluster; at least "
         f"{_percent(_HALVES_AGREE)} is wanted. {members.used} members voted in the "
-        f"end: try n_base={2 * members.used}, and if labels still change with "
+        f"end: try n_members={2 * members.used}, and if labels still change with "
         "random_state, doubt the number of clusters or subspace_dim.",
     )
 
@@ -350,8 +350,8 @@ def points(count: int) -> str:
 
 def _denser(facts: Facts) -> str:
     names = {name for name, _, _ in facts.run.parameters}
-    if "top_q" in names:
-        return "A larger top_q connects more, as do more members."
+    if "n_neighbors" in names:
+        return "A larger n_neighbors connects more, as do more members."
     return "Settings that make the graph denser connect more."
 
 

@@ -75,7 +75,7 @@ def blocks_of(inputs: Inputs) -> Blocks | None:
 
     Notes
     -----
-    Votes cost O(n_base (n_samples + n_blocks^2 n_labels)), affinities O(edges): no
+    Votes cost O(n_members (n_samples + n_blocks^2 n_labels)), affinities O(edges): no
     matrix over pairs of points is made.
     """
     votes, graph = inputs.votes(), inputs.graph()
@@ -120,7 +120,7 @@ def mean_votes(votes: NDArray[Any], block_of: NDArray[np.int64]) -> NDArray[np.f
 
     Parameters
     ----------
-    votes : ndarray of shape (n_samples, n_base)
+    votes : ndarray of shape (n_samples, n_members)
         Labels of every member.
     block_of : ndarray of shape (n_samples,)
         Block of every point.
@@ -138,15 +138,15 @@ def mean_votes(votes: NDArray[Any], block_of: NDArray[np.int64]) -> NDArray[np.f
            [0.25, 1.  ]])
     """
     sizes = np.bincount(block_of)
-    n_blocks, n_base = len(sizes), votes.shape[1]
+    n_blocks, n_members = len(sizes), votes.shape[1]
     together = np.zeros((n_blocks, n_blocks))
     for member in votes.T:
         n_labels = int(member.max()) + 1
         flat = np.bincount(block_of * n_labels + member, minlength=n_blocks * n_labels)
         counts = flat.reshape(n_blocks, n_labels).astype(np.float64)
         together += counts @ counts.T
-    together[np.diag_indices(n_blocks)] -= n_base * sizes
-    means = together / (n_base * _pairs(sizes))
+    together[np.diag_indices(n_blocks)] -= n_members * sizes
+    means = together / (n_members * _pairs(sizes))
     means[np.diag_indices(n_blocks)] += sizes == 1
     return means
 
@@ -233,12 +233,12 @@ def agreement_by_graph(
 
 def _along_votes(votes: NDArray[Any]) -> NDArray[np.float64]:
     """Coordinate of points along the main direction of their one-hot member labels."""
-    n_samples, n_base = votes.shape
+    n_samples, n_members = votes.shape
     firsts = np.cumsum(votes.max(axis=0).astype(np.int64) + 1)
     offsets = np.concatenate([[0], firsts[:-1]]).astype(np.int32)
     columns = votes.astype(np.int32) + offsets
-    starts = np.arange(0, n_samples * n_base + 1, n_base)
-    ones = np.ones(n_samples * n_base, np.float32)
+    starts = np.arange(0, n_samples * n_members + 1, n_members)
+    ones = np.ones(n_samples * n_members, np.float32)
     shape = n_samples, int(firsts[-1])
     hot = sparse.csr_array((ones, columns.ravel(), starts), shape=shape)
     places: Any = np.random.default_rng(0).standard_normal(n_samples)

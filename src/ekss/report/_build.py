@@ -115,7 +115,7 @@ def build(
 
     Notes
     -----
-    No matrix over pairs of points is made: votes cost O(n_samples n_base), graphs
+    No matrix over pairs of points is made: votes cost O(n_samples n_members), graphs
     O(edges), subspaces O(n_samples n_features n_clusters subspace_dim) up to a bound,
     beyond which a sample of the points is measured, and the page says so. Where an
     estimator clustered many rows through a sample, the page describes the sample.
@@ -126,7 +126,7 @@ def build(
     >>> from ekss.datasets import make_union_of_subspaces
     >>> from ekss.report import build
     >>> data = make_union_of_subspaces(n_subspaces=3, dims=2, random_state=0)
-    >>> model = EKSS(n_clusters=3, subspace_dim=2, n_base=20, random_state=0)
+    >>> model = EKSS(n_clusters=3, subspace_dim=2, n_members=20, random_state=0)
     >>> report = build(model.fit(data.data), data.data, labels=data.target)
     >>> report.html.startswith("<!doctype html>"), report.summary["scores"]["error"]
     (True, 0.0)

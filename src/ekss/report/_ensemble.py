@@ -65,12 +65,12 @@ def counts_of(inputs: Inputs) -> Counts | None:
 def members_of(inputs: Inputs) -> Members | None:
     """Take the number of members and the agreement of their halves."""
     fitted = inputs.fitted
-    used = getattr(fitted, "n_base_", None)
+    used = getattr(fitted, "n_members_", None)
     if used is None:
         return None
     halves = getattr(fitted, "agreement_", None)
     return Members(
         int(used),
         None if halves is None else float(halves),
-        isinstance(fitted.n_base, str),
+        isinstance(fitted.n_members, str),
     )

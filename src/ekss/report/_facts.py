@@ -207,8 +207,8 @@ def _found_names(inputs: Inputs) -> tuple[str, ...]:
     members = members_of(inputs)
     return (
         *(("n_clusters_",) if counts_of(inputs) is not None else ()),
-        *(("n_base_",) if members is not None and members.chosen else ()),
-        *("subspace_dim_", "affine_", "top_q_", "n_iter_"),
+        *(("n_members_",) if members is not None and members.chosen else ()),
+        *("subspace_dim_", "affine_", "n_neighbors_", "n_iter_"),
     )
 
 
@@ -224,7 +224,7 @@ def _unfinished(
 ) -> tuple[tuple[str, int], ...]:
     """Name the limit that stopped an iteration; members of ensembles stop early."""
     limit = parameters.get("max_iter")
-    if limit is None or hasattr(estimator, "base_labels_"):
+    if limit is None or hasattr(estimator, "member_labels_"):
         return ()
     converged = getattr(estimator, "converged_", None)
     if converged is not None:

@@ -78,8 +78,8 @@ class Inputs:
         return np.bincount(self.codes, minlength=len(self.names))
 
     def votes(self) -> NDArray[Any] | None:
-        """Labels of every member of an ensemble, (n_samples, n_base), if it is one."""
-        labels = getattr(self.estimator, "base_labels_", None)
+        """Labels of every member of an ensemble, (n_samples, n_members), if it is one."""
+        labels = getattr(self.estimator, "member_labels_", None)
         if labels is None or not self.n_left_out:
             return labels
         return labels[self.kept]

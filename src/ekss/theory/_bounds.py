@@ -2,8 +2,8 @@
 
 Every theorem becomes a function that returns a `Guarantee`: the terms of the failure
 sum by name, and the conditions without which the sum means nothing. Arguments shared by
-the theorems: ``sizes`` (N_k) and ``dims`` (d_k) list the clusters, ``top_q`` is q,
-``n_base`` is B, ``separation`` is C_1 or C_2, ``connectedness`` is C_3, the smallest
+the theorems: ``sizes`` (N_k) and ``dims`` (d_k) list the clusters, ``n_neighbors`` is q,
+``n_members`` is B, ``separation`` is C_1 or C_2, ``connectedness`` is C_3, the smallest
 `connectedness_constant` over the clusters.
 
 .. [1] J. Lipor, D. Hong, Y. S. Tan, L. Balzano, "Subspace Clustering using Ensembles of
@@ -31,8 +31,8 @@ from ekss.theory._constants import (
 def disjoint_failure(
     sizes: Sequence[int],
     dims: Sequence[int],
-    top_q: int,
-    n_base: int,
+    n_neighbors: int,
+    n_members: int,
     *,
     ratio: float,
     rho: float,
@@ -49,7 +49,7 @@ def disjoint_failure(
     ----------
     sizes, dims : sequence of int
         Points and dimension of each cluster.
-    top_q, n_base : int
+    n_neighbors, n_members : int
         q and B.
     ratio : float
         r_0, the largest cosine between two subspaces; c_1 follows from it per cluster.
@@ -69,21 +69,23 @@ def disjoint_failure(
     --------
     >>> disjoint_failure([100] * 2, [2] * 2, 5, 9000, ratio=0.5, rho=0.4,
     ...                  separation=0.1, connectedness=0.1).unmet[0].name
-    'top_q against log N_max'
+    'n_neighbors against log N_max'
     """
     near, rate = lemma_one(sizes, dims, ratio, rho)
     tau = min(separation, connectedness)
     conditions = (
         Condition("ratio r_0", ratio, "<", 1.0),
         rate,
-        *connecting_neighbours(sizes, dims, top_q),
-        Condition("top_q against N_min^rho", top_q, "<=", min(sizes) ** rho),
+        *connecting_neighbours(sizes, dims, n_neighbors),
+        Condition(
+            "n_neighbors against N_min^rho", n_neighbors, "<=", min(sizes) ** rho
+        ),
         *positive_constants(C_1=separation, C_3=connectedness),
     )
     terms = {
         "too few near neighbours": near,
         "disconnected": disconnected_term(sizes),
-        "deviation": deviation_term(sizes, tau, n_base, deviation_rate),
+        "deviation": deviation_term(sizes, tau, n_members, deviation_rate),
     }
     return Guarantee("Theorem 4", MappingProxyType(terms), conditions)
 
@@ -91,8 +93,8 @@ def disjoint_failure(
 def bounded_affinity_failure(
     sizes: Sequence[int],
     dims: Sequence[int],
-    top_q: int,
-    n_base: int,
+    n_neighbors: int,
+    n_members: int,
     *,
     n_features: int,
     max_affinity: float,
@@ -108,7 +110,7 @@ def bounded_affinity_failure(
 
     Parameters
     ----------
-    sizes, dims, top_q, n_base, connectedness, deviation_rate
+    sizes, dims, n_neighbors, n_members, connectedness, deviation_rate
         As in `disjoint_failure`.
     n_features : int
         D, above 6 log N: Lemma 2 asks for it, the theorem omits it.
@@ -135,15 +137,15 @@ def bounded_affinity_failure(
     """
     tau = min(separation, connectedness)
     conditions = (
-        *lemma_two(sizes, dims, top_q, n_features, max_affinity, 0.0),
-        *connecting_neighbours(sizes, dims, top_q),
+        *lemma_two(sizes, dims, n_neighbors, n_features, max_affinity, 0.0),
+        *connecting_neighbours(sizes, dims, n_neighbors),
         *positive_constants(C_2=separation, C_3=connectedness),
     )
     terms = {
         "far points look near": 10 / sum(sizes),
         "too few near neighbours": too_few_term(sizes, [noisy_rate] * len(sizes)),
         "disconnected": disconnected_term(sizes),
-        "deviation": deviation_term(sizes, tau, n_base, deviation_rate),
+        "deviation": deviation_term(sizes, tau, n_members, deviation_rate),
     }
     return Guarantee("Theorem 5", MappingProxyType(terms), conditions)
 
@@ -151,8 +153,8 @@ def bounded_affinity_failure(
 def noisy_failure(
     sizes: Sequence[int],
     dims: Sequence[int],
-    top_q: int,
-    n_base: int,
+    n_neighbors: int,
+    n_members: int,
     *,
     n_features: int,
     max_affinity: float,
@@ -167,7 +169,7 @@ def noisy_failure(
 
     Parameters
     ----------
-    sizes, dims, top_q, n_base, n_features, max_affinity, noisy_rate, deviation_rate
+    sizes, dims, n_neighbors, n_members, n_features, max_affinity, noisy_rate, deviation_rate
         As in `bounded_affinity_failure`.
     noise : float
         sigma, see `noise_condition`.
@@ -190,13 +192,13 @@ def noisy_failure(
     True
     """
     conditions = (
-        *lemma_two(sizes, dims, top_q, n_features, max_affinity, noise),
+        *lemma_two(sizes, dims, n_neighbors, n_features, max_affinity, noise),
         *positive_constants(C_2=separation),
     )
     terms = {
         "far points look near": 10 / sum(sizes),
         "too few near neighbours": too_few_term(sizes, [noisy_rate] * len(sizes)),
-        "deviation": deviation_term(sizes, separation, n_base, deviation_rate),
+        "deviation": deviation_term(sizes, separation, n_members, deviation_rate),
     }
     return Guarantee("Theorem 6", MappingProxyType(terms), conditions)
 
@@ -205,8 +207,8 @@ def missing_failure(
     n: int,
     n_clusters: int,
     dim: int,
-    top_q: int,
-    n_base: int,
+    n_neighbors: int,
+    n_members: int,
     *,
     n_features: int,
     n_missing: int,
@@ -228,7 +230,7 @@ def missing_failure(
     ----------
     n, n_clusters, dim : int
         Points of each cluster, clusters and their dimension.
-    top_q, n_base, rho, deviation_rate
+    n_neighbors, n_members, rho, deviation_rate
         As in `disjoint_failure`.
     n_features, n_missing : int
         D and s.
@@ -251,8 +253,8 @@ def missing_failure(
     fixed = fixed_missing_failure(
         [n] * n_clusters,
         [dim] * n_clusters,
-        top_q,
-        n_base,
+        n_neighbors,
+        n_members,
         ratio=ratio,
         rho=rho,
         separation=separation,
@@ -273,8 +275,8 @@ def missing_failure(
 def fixed_missing_failure(
     sizes: Sequence[int],
     dims: Sequence[int],
-    top_q: int,
-    n_base: int,
+    n_neighbors: int,
+    n_members: int,
     *,
     ratio: float,
     rho: float,
@@ -287,7 +289,7 @@ def fixed_missing_failure(
 
     Parameters
     ----------
-    sizes, dims, top_q, n_base, rho, deviation_rate
+    sizes, dims, n_neighbors, n_members, rho, deviation_rate
         As in `disjoint_failure`.
     ratio, separation : float
         r_s or an upper bound (see `missing_ratio`), and C_1.
@@ -311,12 +313,12 @@ def fixed_missing_failure(
     conditions = (
         Condition("ratio r_s", ratio, "<", 1.0),
         rate,
-        Condition("top_q against N_min^rho", top_q, "<", min(sizes) ** rho),
+        Condition("n_neighbors against N_min^rho", n_neighbors, "<", min(sizes) ** rho),
         *positive_constants(C_1=separation),
     )
     terms = {
         "too few near neighbours": near,
-        "deviation": deviation_term(sizes, separation, n_base, deviation_rate),
+        "deviation": deviation_term(sizes, separation, n_members, deviation_rate),
     }
     return Guarantee("Lemma 1", MappingProxyType(terms), conditions)
 
@@ -324,7 +326,7 @@ def fixed_missing_failure(
 def reduced_failure(
     sizes: Sequence[int],
     dims: Sequence[int],
-    top_q: int,
+    n_neighbors: int,
     n_components: int,
     *,
     n_features: int,
@@ -342,7 +344,7 @@ def reduced_failure(
 
     Parameters
     ----------
-    sizes, dims, top_q, n_features, max_affinity, noisy_rate
+    sizes, dims, n_neighbors, n_features, max_affinity, noisy_rate
         As in `bounded_affinity_failure`.
     n_components : int
         p, the dimension after projection.
@@ -368,8 +370,8 @@ def reduced_failure(
     tau = max(min(separation, connectedness), 0.0)
     needed = constant * math.log(sum(sizes)) / tau**2 if tau else math.inf
     conditions = (
-        *lemma_two(sizes, dims, top_q, n_features, max_affinity, 0.0),
-        *connecting_neighbours(sizes, dims, top_q),
+        *lemma_two(sizes, dims, n_neighbors, n_features, max_affinity, 0.0),
+        *connecting_neighbours(sizes, dims, n_neighbors),
         *positive_constants(C_2=separation, C_3=connectedness),
         Condition("n_components against log N", float(n_components), ">", needed),
     )

@@ -138,7 +138,7 @@ def noise_condition(
     n_features: int,
     largest_dim: int,
     *,
-    top_q: int,
+    n_neighbors: int,
     smallest_cluster: int,
 ) -> tuple[Condition, ...]:
     r"""Conditions of Lemma 2 and Theorem 6 (with ``noise=0`` of Theorem 5).
@@ -156,7 +156,7 @@ def noise_condition(
         sigma; the noise of a point is N(0, sigma^2 / D I_D), so its norm is near sigma.
     n_samples, n_features, largest_dim : int
         N, D and d_max.
-    top_q, smallest_cluster : int
+    n_neighbors, smallest_cluster : int
         q and N_min.
 
     Returns
@@ -166,7 +166,7 @@ def noise_condition(
 
     Examples
     --------
-    >>> [c.holds for c in noise_condition(0.001, 0.1, 100, 900, 2, top_q=3,
+    >>> [c.holds for c in noise_condition(0.001, 0.1, 100, 900, 2, n_neighbors=3,
     ...                                   smallest_cluster=50)]
     [True, True, True]
     """
@@ -181,7 +181,12 @@ def noise_condition(
     return (
         Condition("largest affinity plus noise", total, "<=", 1 / (15 * log_n)),
         Condition("n_features", float(n_features), ">", 6 * log_n),
-        Condition("top_q against N_min / 6", float(top_q), "<", smallest_cluster / 6),
+        Condition(
+            "n_neighbors against N_min / 6",
+            float(n_neighbors),
+            "<",
+            smallest_cluster / 6,
+        ),
     )
 
 
@@ -225,7 +230,7 @@ def cap_radius(fraction: float, dim: int) -> float:
 
 
 def connectedness_conditions(
-    n: int, dim: int, top_q: int, gamma: float = 3.0
+    n: int, dim: int, n_neighbors: int, gamma: float = 3.0
 ) -> tuple[Condition, ...]:
     r"""Conditions of Theorem 2 for n points uniform on S^{dim-1}.
 
@@ -235,7 +240,7 @@ def connectedness_conditions(
 
     Parameters
     ----------
-    n, dim, top_q : int
+    n, dim, n_neighbors : int
         Points of the cluster, dimension of its subspace, neighbours kept.
     gamma : float, default=3.0
         The value the proofs of Theorems 4 and 5 use.
@@ -262,13 +267,13 @@ def connectedness_conditions(
         Condition("gamma", float(gamma), ">", 1.0),
         Condition("dim for connectedness", float(dim), ">=", 2.0),
         Condition("cap radius", radius, "<", math.pi / 48),
-        Condition("top_q against log n", float(top_q), ">=", needed),
-        Condition("top_q against n", float(top_q), "<=", float(n)),
+        Condition("n_neighbors against log n", float(n_neighbors), ">=", needed),
+        Condition("n_neighbors against n", float(n_neighbors), "<=", float(n)),
     )
 
 
 def connectedness_failure(
-    n: int, dim: int, top_q: int, gamma: float = 3.0
+    n: int, dim: int, n_neighbors: int, gamma: float = 3.0
 ) -> Guarantee:
     r"""Theorem 2: the q-nearest-neighbour graph of one cluster is not connected.
 
@@ -276,7 +281,7 @@ def connectedness_failure(
 
     Parameters
     ----------
-    n, dim, top_q : int
+    n, dim, n_neighbors : int
         Points of the cluster, dimension of its subspace, neighbours kept.
     gamma : float, default=3.0
         Above 1.
@@ -290,7 +295,7 @@ def connectedness_failure(
     >>> connectedness_failure(100_000, 2, 12_000).holds
     True
     """
-    conditions = connectedness_conditions(n, dim, top_q, gamma)
+    conditions = connectedness_conditions(n, dim, n_neighbors, gamma)
     term = 2 / (n ** (gamma - 1) * gamma * math.log(n)) if gamma > 0 else math.inf
     return Guarantee("Theorem 2", MappingProxyType({"disconnected": term}), conditions)
 

@@ -19,7 +19,7 @@ NOISY_RATE = 1 / 20  # the proof of Lemma 2 has c_2 > 1/20
 
 
 def deviation_failure(
-    n_samples: int, tau: float, n_base: int, *, deviation_rate: float = PAPER_RATE
+    n_samples: int, tau: float, n_members: int, *, deviation_rate: float = PAPER_RATE
 ) -> float:
     r"""Theorem 3: chance that EKSS-0 is not tau-angle preserving.
 
@@ -27,7 +27,7 @@ def deviation_failure(
 
     Parameters
     ----------
-    n_samples, n_base : int
+    n_samples, n_members : int
         N and B.
     tau : float
         Deviation allowed; at 0 or below nothing is promised and 1 is returned.
@@ -46,7 +46,7 @@ def deviation_failure(
     if tau <= 0:
         return 1.0
     log_pairs = math.log(max(n_samples * (n_samples - 1), 1))
-    return math.exp(min(0.0, log_pairs - deviation_rate * tau**2 * n_base))
+    return math.exp(min(0.0, log_pairs - deviation_rate * tau**2 * n_members))
 
 
 def members_needed(
@@ -83,10 +83,12 @@ def members_needed(
         )
     pairs = n_samples * (n_samples - 1)
     guess = math.ceil(math.log(pairs / failure) / (deviation_rate * tau**2))
-    for n_base in (guess - 1, guess):  # rounding may move the solution by one
-        got = deviation_failure(n_samples, tau, n_base, deviation_rate=deviation_rate)
+    for n_members in (guess - 1, guess):  # rounding may move the solution by one
+        got = deviation_failure(
+            n_samples, tau, n_members, deviation_rate=deviation_rate
+        )
         if got <= failure:
-            return n_base
+            return n_members
     return guess + 1
 
 
@@ -231,7 +233,7 @@ def lemma_one(
 def lemma_two(
     sizes: Sequence[int],
     dims: Sequence[int],
-    top_q: int,
+    n_neighbors: int,
     n_features: int,
     max_affinity: float,
     noise: float,
@@ -243,18 +245,18 @@ def lemma_two(
         sum(sizes),
         n_features,
         max(dims),
-        top_q=top_q,
+        n_neighbors=n_neighbors,
         smallest_cluster=min(sizes),
     )
 
 
 def connecting_neighbours(
-    sizes: Sequence[int], dims: Sequence[int], top_q: int
+    sizes: Sequence[int], dims: Sequence[int], n_neighbors: int
 ) -> tuple[Condition, ...]:
     """Return q >= c_4 log N_max (gamma is 3), and that no cluster is a line."""
     needed = 12 * (24 * math.pi) ** (max(dims) - 1) * math.log(max(sizes))
     return (
-        Condition("top_q against log N_max", float(top_q), ">=", needed),
+        Condition("n_neighbors against log N_max", float(n_neighbors), ">=", needed),
         Condition("dim for connectedness", float(min(dims)), ">=", 2.0),
     )
 
@@ -275,6 +277,8 @@ def disconnected_term(sizes: Sequence[int]) -> float:
     return sum(2 / n**2 for n in sizes)
 
 
-def deviation_term(sizes: Sequence[int], tau: float, n_base: int, rate: float) -> float:
+def deviation_term(
+    sizes: Sequence[int], tau: float, n_members: int, rate: float
+) -> float:
     """Return the term of Theorem 3 for all points together."""
-    return deviation_failure(sum(sizes), tau, n_base, deviation_rate=rate)
+    return deviation_failure(sum(sizes), tau, n_members, deviation_rate=rate)

@@ -44,7 +44,7 @@ class Situation:
     ----------
     sizes, dims : tuples of int
         Points and dimension of each cluster.
-    n_features, top_q, n_base : int
+    n_features, n_neighbors, n_members : int
         D, q and B.
     ratio, max_affinity : float
         r_0, the largest cosine between two subspaces, and the largest affinity.
@@ -63,8 +63,8 @@ class Situation:
     sizes: tuple[int, ...]
     dims: tuple[int, ...]
     n_features: int
-    top_q: int
-    n_base: int
+    n_neighbors: int
+    n_members: int
     ratio: float
     max_affinity: float
     farthest: float
@@ -81,7 +81,7 @@ class Situation:
     @property
     def rho(self) -> float:
         """The smallest rho with q < N_min^rho, which makes c_1 largest."""
-        return smallest_exponent(self.top_q, min(self.sizes))
+        return smallest_exponent(self.n_neighbors, min(self.sizes))
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Constants:
     connected: float
 
 
-def smallest_exponent(top_q: int, n: int) -> float:
+def smallest_exponent(n_neighbors: int, n: int) -> float:
     """Return the smallest rho with q < n^rho, at most just under 1.
 
     Examples
@@ -103,12 +103,16 @@ def smallest_exponent(top_q: int, n: int) -> float:
     >>> round(smallest_exponent(10, 100), 6)
     0.5
     """
-    exponent = math.log(top_q * (1 + 1e-9)) / math.log(n)
+    exponent = math.log(n_neighbors * (1 + 1e-9)) / math.log(n)
     return min(exponent, math.nextafter(1.0, 0.0))
 
 
 def promised_deviation(
-    n_samples: int, n_base: int, failure: float, *, deviation_rate: float = PAPER_RATE
+    n_samples: int,
+    n_members: int,
+    failure: float,
+    *,
+    deviation_rate: float = PAPER_RATE,
 ) -> float:
     r"""Theorem 3 solved for tau: what B members promise.
 
@@ -116,7 +120,7 @@ def promised_deviation(
 
     Parameters
     ----------
-    n_samples, n_base : int
+    n_samples, n_members : int
         N, at least 2, and B.
     failure : float
         epsilon, in (0, 1).
@@ -133,7 +137,7 @@ def promised_deviation(
     0.1
     """
     log_pairs = math.log(n_samples * (n_samples - 1) / failure)
-    return math.sqrt(log_pairs / (deviation_rate * n_base))
+    return math.sqrt(log_pairs / (deviation_rate * n_members))
 
 
 def allowed_deviations(situation: Situation, f: Increasing) -> Constants:
@@ -188,7 +192,7 @@ def ensemble_guarantees(situation: Situation, f: Increasing) -> tuple[Guarantee,
     tuple of Guarantee
     """
     s, c = situation, allowed_deviations(situation, f)
-    shared = (s.sizes, s.dims, s.top_q, s.n_base)
+    shared = (s.sizes, s.dims, s.n_neighbors, s.n_members)
     disjoint = disjoint_failure(
         *shared,
         ratio=s.ratio,
@@ -236,7 +240,7 @@ def projection_guarantee(situation: Situation) -> Guarantee:
     reduced = reduced_failure(
         s.sizes,
         s.dims,
-        s.top_q,
+        s.n_neighbors,
         s.n_components,
         n_features=s.n_features,
         max_affinity=s.max_affinity,
@@ -252,7 +256,7 @@ def connection_guarantees(situation: Situation) -> tuple[Guarantee, ...]:
     """Evaluate Theorem 2 for every cluster."""
     s = situation
     return tuple(
-        connectedness_failure(n, dim, s.top_q)
+        connectedness_failure(n, dim, s.n_neighbors)
         for n, dim in zip(s.sizes, s.dims, strict=True)
     )
 
@@ -296,7 +300,7 @@ def size_for_cap(dim: int, gamma: float = 3.0) -> float:
     )
 
 
-def size_for_rate(dim: int, ratio: float, top_q: int) -> float:
+def size_for_rate(dim: int, ratio: float, n_neighbors: int) -> float:
     """Fewest points of a cluster for c_1 of Lemma 1 above 0, q unchanged.
 
     Examples
@@ -306,7 +310,10 @@ def size_for_rate(dim: int, ratio: float, top_q: int) -> float:
     """
     p = inner_product_probability((1 + ratio) / 2, dim)
     return _fewest(
-        lambda n: n > top_q and disjoint_rate(n, smallest_exponent(top_q, n), p) > 0
+        lambda n: (
+            n > n_neighbors
+            and disjoint_rate(n, smallest_exponent(n_neighbors, n), p) > 0
+        )
     )
 
 
@@ -347,7 +354,7 @@ def dominant_term(guarantee: Guarantee) -> str:
 def worst_connection(guarantees: Sequence[Guarantee]) -> int:
     """Return the cluster that asks for the largest q in Theorem 2."""
     limits = [
-        next(c.limit for c in g.conditions if c.name == "top_q against log n")
+        next(c.limit for c in g.conditions if c.name == "n_neighbors against log n")
         for g in guarantees
     ]
     return max(range(len(limits)), key=limits.__getitem__)

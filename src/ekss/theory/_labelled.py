@@ -290,7 +290,7 @@ def votes_deviation(
     ----------
     points : ndarray of shape (n_samples, n_features)
         Of unit length.
-    members : ndarray of shape (n_samples, n_base)
+    members : ndarray of shape (n_samples, n_members)
         Labels of every point in every member.
     f : callable
         Non-decreasing function of absolute inner products.
@@ -303,7 +303,7 @@ def votes_deviation(
 
     Notes
     -----
-    O(n_rows n_samples (n_features + n_base)) time.
+    O(n_rows n_samples (n_features + n_members)) time.
 
     Examples
     --------
@@ -322,14 +322,14 @@ def votes_deviation(
 
 def _votes(by_member: NDArray[Any], own: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the rows ``own`` of the co-association matrix."""
-    n_base, n_samples = by_member.shape
+    n_members, n_samples = by_member.shape
     total = np.zeros((len(own), n_samples), np.int32)
-    for first in range(0, n_base, 255):  # as many as a byte can count
+    for first in range(0, n_members, 255):  # as many as a byte can count
         together = np.zeros((len(own), n_samples), np.uint8)
         for labels in by_member[first : first + 255]:
             together += (labels[own, None] == labels).view(np.uint8)
         total += together
-    return total / n_base
+    return total / n_members
 
 
 def _blocks(
