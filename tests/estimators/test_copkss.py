@@ -121,12 +121,18 @@ def test_bad_parameters_are_refused_in_words(union, params, words):
 @pytest.mark.parametrize("affine", [False, True])
 def test_ensemble_takes_coherence_pursuit_as_its_base(union, affine):
     model = EKSS(
-        3, 3, base="cop", n_members=40, affine=affine, normalize=True, random_state=0
+        3,
+        3,
+        member=KSSMember(3, update="cop"),
+        n_members=40,
+        affine=affine,
+        normalize=True,
+        random_state=0,
     )
     labels = model.fit_predict(union.data)
     assert clustering_error(union.target, labels) == 0
 
 
 def test_k_subspaces_refuses_an_update_that_may_raise_its_cost(union):
-    with pytest.raises(ValueError, match="base='cop' is not known; choose one of"):
-        KSS(3, 3, base="cop").fit(union.data)
+    with pytest.raises(ValueError, match="update='cop' is not known; choose one of"):
+        KSS(3, 3, update="cop").fit(union.data)

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from ekss.estimators._limits import LIBRARY_BYTES
+from ekss.runtime.memory import LIBRARY_BYTES
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 

@@ -1,17 +1,19 @@
 import numpy as np
 import pytest
-from ekss.estimators._auto import (
-    Geometry,
-    _directions_for,
-    default_top_q,
-    estimate_dim,
-    estimate_geometry,
-    has_flat_neighbourhoods,
-    resolve_geometry,
-)
 
 from ekss import EKSS
 from ekss.datasets import make_union_of_subspaces
+from ekss.ensemble.decide import (
+    Geometry,
+    Wishes,
+    _directions_for,
+    decide,
+    estimate_geometry,
+    few_neighbors,
+    has_flat_neighbourhoods,
+)
+from ekss.ensemble.dimension import estimate_dim
+from ekss.ensemble.prepare import prepare
 from ekss.metrics import clustering_error
 
 N_FRAMES = 20
@@ -121,9 +123,9 @@ def test_detection_does_not_depend_on_the_seed_of_the_ensemble():
     assert len({model.subspace_dim_ for model in found}) == 1
 
 
-def test_affine_detection_is_only_made_where_everything_is_left_to_the_data():
+def test_affine_detection_is_made_unless_it_is_given():
     X, _ = moving_bodies(3)
-    assert not EKSS(3, 4, n_members=5, random_state=0).fit(X).affine_
+    assert EKSS(3, 4, n_members=5, random_state=0).fit(X).affine_
     assert not EKSS(3, affine=False, n_members=5, random_state=0).fit(X).affine_
     images, _ = faces()
     assert EKSS(4, affine=True, n_members=5, random_state=0).fit(images).affine_
@@ -220,7 +222,7 @@ def test_same_seed_gives_the_same_labels_for_any_number_of_workers(affine):
     assert one.labels_.tobytes() == two.labels_.tobytes()
     assert one.member_labels_.tobytes() == two.member_labels_.tobytes()
     assert one.bases_.tobytes() == two.bases_.tobytes()
-    assert one.candidates_ == two.candidates_
+    assert [c.score for c in one.candidates_] == [c.score for c in two.candidates_]
     assert (one.affinity_ != two.affinity_).nnz == 0
 
 
@@ -269,31 +271,18 @@ def test_rotation_and_scale_do_not_change_the_range(scale):
         assert plain == moved
 
 
-def test_given_dimensions_are_taken_and_estimates_follow_the_seed():
+@pytest.mark.parametrize("affine", [False, True])
+def test_given_dimensions_are_taken_and_estimates_follow_the_seed(affine):
     X = np.random.default_rng(0).standard_normal((90, 20))
-    assert resolve_geometry(3, X, 3, 0, affine=False) == Geometry(False, 3, 3)
-    assert resolve_geometry((2, 5), X, 3, 0, affine=True) == Geometry(True, 2, 5)
-    for affine in (False, True):
-        expected = estimate_geometry(X, 3, np.random.default_rng(4), affine=affine)
-        assert resolve_geometry("auto", X, 3, 4, affine=affine) == expected
+    points = prepare(X, unit=False, affine=affine)
+    for given in ((3, 3), (2, 5)):
+        found = decide(points, Wishes(3, given), 3, 0).geometry
+        assert (found.affine, found.low, found.high) == (affine, *given)
+        assert found.of_members == given
+    expected = estimate_geometry(points.rows, 3, np.random.default_rng(4), affine=affine)
+    assert decide(points, Wishes(3), 3, 4).geometry == expected
 
 
-@pytest.mark.parametrize(
-    ("dim", "words"),
-    [
-        ("best", "subspace_dim='best' is not known; pass 'auto'"),
-        (21, "subspace_dim=21 exceeds n_features=20"),
-        (0, "subspace_dim=0 is below 1"),
-        ((4, 2), "runs downwards"),
-        (2.5, 'pass an integer .* or "auto"'),
-    ],
-)
-def test_bad_dimensions_are_refused_in_words(dim, words):
-    X = np.ones((30, 20))
-    with pytest.raises((ValueError, TypeError), match=words):
-        resolve_geometry(dim, X, 3, 0, affine=False)
-
-
-def test_default_top_q_is_a_sixth_of_a_cluster_from_3_to_10():
-    assert [default_top_q(n, 3) for n in (20, 90, 180, 6000)] == [3, 5, 10, 10]
-    assert default_top_q(3, 3) == 2
+def test_few_neighbors_are_a_sixth_of_a_cluster_from_3_to_10():
+    assert [few_neighbors(n, 3) for n in (20, 90, 180, 6000)] == [3, 5, 10, 10]
+    assert few_neighbors(3, 3) == 2

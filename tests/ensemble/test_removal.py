@@ -1,19 +1,22 @@
 """Directions that all points have in common: found, removed, kept in the model."""
 
+from dataclasses import replace
+
 import dask.array as da
 import numpy as np
 import pytest
-from ekss.estimators._memory import workload_of
-from ekss.estimators._removal import (
+from ekss.ensemble import automatic
+from ekss.ensemble.automatic import (
     Removal,
-    common_directions,
+    _best_first,
     has_common_direction,
     most_removed,
     tried_rows,
-    try_removals,
 )
+from ekss.ensemble.estimate import work_of
+from ekss.ensemble.prepare import common_directions
 
-from ekss import EKSS
+from ekss import EKSS, CutOptions
 from ekss.core.scaling import unit_rows, without
 from ekss.datasets import make_union_of_subspaces
 from ekss.graph import score_cut
@@ -24,6 +27,7 @@ from ekss.report._facts import gather_facts
 from ekss.report._inputs import check_inputs
 from ekss.report._sample import describe
 from ekss.runtime.rows import MemoryRows
+from ekss.runtime.workers import Workers
 
 FITTED = (
     "labels_",
@@ -55,7 +59,7 @@ def leaning(planted):
 
 
 @pytest.fixture(scope="module")
-def automatic(leaning):
+def automatic_fit(leaning):
     return model().fit(leaning)
 
 
@@ -74,8 +78,8 @@ def test_common_direction_is_seen_whatever_the_lengths(planted, leaning):
 def test_blocks_see_the_same_mean(leaning, monkeypatch):
     mean = unit_rows(leaning).mean(axis=0)
     for limit, seen in ((mean @ mean - 1e-9, True), (mean @ mean + 1e-9, False)):
-        monkeypatch.setattr("ekss.estimators._removal._COMMON", limit)
-        monkeypatch.setattr("ekss.estimators._removal._BLOCK_ENTRIES", 70)
+        rules = replace(automatic.REMOVAL, common=limit, block_entries=70)
+        monkeypatch.setattr(automatic, "REMOVAL", rules)
         assert has_common_direction(leaning) == seen
 
 
@@ -115,39 +119,30 @@ def test_point_within_the_removed_directions_becomes_zero(dtype):
 
 
 def test_lowest_score_comes_first_and_of_nearly_equal_ones_the_fewest_components():
-    scores = iter([2.0, 1.05, float("nan"), 1.0])
-    steps = []
-    tried = try_removals(
-        np.eye(5),
-        np.eye(5)[:3],
-        lambda points, energy: next(scores),
-        report=steps.append,
-    )
+    scores = [2.0, 1.05, float("inf"), 1.0]
+    tried = _best_first([Removal(count, score) for count, score in enumerate(scores)])
     assert tried[:3] == (Removal(1, 1.05), Removal(3, 1.0), Removal(0, 2.0))
     assert tried[3] == Removal(2, float("inf"))
-    assert steps == [1, 1, 1, 1]
 
 
-def test_energy_is_what_is_outside_of_all_directions():
-    rng = np.random.default_rng(0)
-    points = unit_rows(rng.standard_normal((200, 6)) * [10, 1, 1, 1, 1, 1])
-    tried = try_removals(
-        points,
-        np.eye(6)[:2],
-        lambda rest, energy: -np.log(energy),
-        report=lambda n: None,
-    )
-    energies = []
-    for count in range(3):
-        rest = points.copy()
-        rest[:, :count] = 0
-        rest = unit_rows(rest)
-        energies.append((rest[:, 2:] ** 2).sum(axis=1).mean())
-    found = {one.n_removed: one.score for one in tried}
-    np.testing.assert_allclose(
-        [found[n] for n in range(3)], -np.log(energies), atol=1e-12
-    )
-    assert [one.n_removed for one in tried] == [2, 1, 0]
+def test_energy_is_what_is_outside_of_all_components(leaning):
+    energies = set()
+
+    def look(labels, evidence):
+        energies.add(evidence.energy)
+        return 0.0
+
+    model(cut=CutOptions(score=look)).fit(leaning)
+    directions = common_directions(leaning, 3, unit=True)
+    expected = [1.0]
+    for count in range(4):
+        rest = without(leaning, directions[:count], unit=True)
+        outside = without(rest, directions[count:], unit=False)
+        expected.append(np.square(outside).sum(axis=1).mean())
+    for energy in expected:
+        assert np.isclose(list(energies), energy, rtol=1e-9).any()
+    for energy in energies:
+        assert np.isclose(expected, energy, rtol=1e-9).any()
 
 
 def test_few_features_or_points_leave_less_to_remove():
@@ -161,19 +156,19 @@ def test_few_features_or_points_leave_less_to_remove():
 
 
 def test_common_direction_is_removed_by_itself_and_only_so_planted_ones_found(
-    planted, leaning, automatic
+    planted, leaning, automatic_fit
 ):
-    assert clustering_error(planted.target, automatic.labels_) == 0
-    assert clustering_error(planted.target, automatic.predict(leaning)) == 0
+    assert clustering_error(planted.target, automatic_fit.labels_) == 0
+    assert clustering_error(planted.target, automatic_fit.predict(leaning)) == 0
     plain = model(remove_components=0).fit(leaning)
     assert clustering_error(planted.target, plain.labels_) > 0.3
-    assert [one.n_removed for one in automatic.removals_][-1] == 0
-    scores = [one.score for one in automatic.removals_]
+    assert [one.n_removed for one in automatic_fit.removals_][-1] == 0
+    scores = [one.score for one in automatic_fit.removals_]
     assert scores == sorted(scores)
     assert len(scores) == 4
-    n_removed = automatic.removals_[0].n_removed
-    assert automatic.removed_.shape == (n_removed, 30)
-    overlap = automatic.removed_ @ automatic.bases_
+    n_removed = automatic_fit.removals_[0].n_removed
+    assert automatic_fit.removed_.shape == (n_removed, 30)
+    overlap = automatic_fit.removed_ @ automatic_fit.bases_
     assert np.abs(overlap).max() < 1e-10
 
 
@@ -185,16 +180,9 @@ def test_points_without_a_common_direction_are_fitted_as_they_are(planted):
 
 
 @pytest.mark.parametrize(
-    "params",
-    [
-        {"subspace_dim": 2},
-        {"n_neighbors": 10},
-        {"n_eigenvectors": 3},
-        {"normalize": False, "affine": False},
-        {"affine": True},
-    ],
+    "params", [{"normalize": False, "affine": False}, {"affine": True}], ids=str
 )
-def test_nothing_is_tried_with_settings_of_ones_own(leaning, params):
+def test_nothing_is_tried_for_affine_subspaces_or_without_unit_length(leaning, params):
     chosen = model(**params).fit(leaning)
     same_fit(chosen, model(remove_components=0, **params).fit(leaning))
     assert chosen.removals_ == ()
@@ -217,10 +205,10 @@ def test_number_of_ones_own_is_the_fit_of_points_prepared_by_hand(leaning, n_rem
     assert fitted.score(leaning) == pytest.approx(by_hand.score(prepared))
 
 
-def test_number_that_was_chosen_gives_the_same_fit_if_given(leaning, automatic):
-    given = model(remove_components=len(automatic.removed_)).fit(leaning)
-    same_fit(automatic, given)
-    np.testing.assert_array_equal(automatic.removed_, given.removed_)
+def test_number_that_was_chosen_gives_the_same_fit_if_given(leaning, automatic_fit):
+    given = model(remove_components=len(automatic_fit.removed_)).fit(leaning)
+    same_fit(automatic_fit, given)
+    np.testing.assert_array_equal(automatic_fit.removed_, given.removed_)
 
 
 @pytest.mark.parametrize("params", [{"affine": True}, {"normalize": False}])
@@ -235,13 +223,13 @@ def test_projection_alone_without_unit_length(planted, leaning, params):
 
 
 def test_single_precision_stays_and_gives_the_same_clusters(
-    planted, leaning, automatic
+    planted, leaning, automatic_fit
 ):
     single = model().fit(leaning.astype(np.float32))
     assert single.removed_.dtype == single.bases_.dtype == np.float32
-    assert len(single.removed_) == len(automatic.removed_)
+    assert len(single.removed_) == len(automatic_fit.removed_)
     assert clustering_error(planted.target, single.labels_) == 0
-    assert clustering_error(automatic.labels_, single.predict(leaning)) == 0
+    assert clustering_error(automatic_fit.labels_, single.predict(leaning)) == 0
 
 
 @pytest.mark.parametrize("n_clusters", [3, "auto"])
@@ -256,14 +244,15 @@ def test_a_score_that_only_looks_changes_nothing(n_clusters, data, request):
         return score_cut(labels, evidence)
 
     plain = model(n_clusters).fit(points)
-    watched = model(n_clusters, cut_score=look).fit(points)
+    watched = model(n_clusters, cut=CutOptions(score=look)).fit(points)
     assert seen
     assert watched.removals_ == plain.removals_
     same_fit(watched, plain)
 
 
 def test_scores_and_cuts_of_ones_own_are_used_in_the_trial(leaning):
-    fitted = model(cut_score=lambda labels, evidence: 7.0).fit(leaning)
+    seven = CutOptions(score=lambda labels, evidence: 7.0)
+    fitted = model(cut=seven).fit(leaning)
     assert [one.score for one in fitted.removals_] == [7.0] * 4
     assert len(fitted.removed_) == 0
 
@@ -272,33 +261,34 @@ def test_number_of_clusters_is_sought_without_the_common_direction(
     planted, leaning, monkeypatch
 ):
     tried = []
-    true = EKSS._try_removals
+    true = automatic.try_removals
 
-    def counted(self, points, seed):
-        tried.append(self.n_clusters)
-        return true(self, points, seed)
+    def counted(rows, wishes, *more):
+        tried.append(wishes.n_clusters)
+        return true(rows, wishes, *more)
 
-    monkeypatch.setattr(EKSS, "_try_removals", counted)
+    monkeypatch.setattr(automatic, "try_removals", counted)
     fitted = model("auto").fit(leaning)
-    assert tried == ["auto"]  # once, and by none of the fits of the search
+    assert tried == [None]  # once, and by none of the fits of the search
     assert fitted.n_clusters_ == 3
     assert len(fitted.removals_) == 4
     assert len(fitted.removed_) == fitted.removals_[0].n_removed > 0
     assert clustering_error(planted.target, fitted.labels_) == 0
 
 
-def test_warm_start_keeps_the_choice_with_the_members(leaning, automatic, monkeypatch):
+def test_warm_start_keeps_the_choice_with_the_members(leaning, automatic_fit, monkeypatch):
     warm = model(n_members=10, warm_start=True).fit(leaning)
-    before, ensemble = warm.removals_, warm._ensemble
+    before, ensemble = warm.removals_, warm._known.ensemble
     with monkeypatch.context() as patch:
-        patch.setattr(EKSS, "_score", None)  # a second trial would fail
+        patch.setattr(automatic, "try_removals", None)  # a second trial would fail
         warm.set_params(n_members=20, n_jobs=2).fit(leaning)
     assert warm.removals_ == before
-    assert warm._ensemble.origin == ensemble.origin
-    np.testing.assert_array_equal(warm.labels_, automatic.labels_)
-    warm.set_params(cut_score=lambda labels, evidence: 7.0).fit(leaning)
+    assert warm._known.ensemble.origin == ensemble.origin
+    np.testing.assert_array_equal(warm.labels_, automatic_fit.labels_)
+    seven = CutOptions(score=lambda labels, evidence: 7.0)
+    warm.set_params(cut=seven).fit(leaning)
     assert {one.score for one in warm.removals_} == {7.0}
-    warm.set_params(cut_score=None).fit(leaning[::2])
+    warm.set_params(cut=None).fit(leaning[::2])
     assert warm.removals_ not in ((), before)
 
 
@@ -318,7 +308,7 @@ SOURCES = {
 def test_sample_decides_for_all_rows(planted, leaning, source, tmp_path):
     X = np.tile(leaning, (4, 1))
     rows = SOURCES[source](X, tmp_path)
-    fitted = model(graph="sample", max_samples=90).fit(rows)
+    fitted = model(max_samples=90).fit(rows)
     directions = common_directions(X[fitted.sample_], 3, unit=True)
     count = len(fitted.removed_)
     assert count == fitted.removals_[0].n_removed > 0
@@ -330,39 +320,39 @@ def test_sample_decides_for_all_rows(planted, leaning, source, tmp_path):
 
 
 def test_workers_do_not_change_the_choice_and_progress_is_shown(
-    leaning, automatic, capsys
+    leaning, automatic_fit, capsys
 ):
-    same_fit(automatic, model(n_jobs=2, verbose=1).fit(leaning))
+    same_fit(automatic_fit, model(n_jobs=2, verbose=1).fit(leaning))
     assert "preprocessing" in capsys.readouterr().err
 
 
-def test_model_file_keeps_what_is_removed(leaning, automatic, tmp_path):
-    save_model(tmp_path / "model.ekss", automatic)
+def test_model_file_keeps_what_is_removed(leaning, automatic_fit, tmp_path):
+    save_model(tmp_path / "model.ekss", automatic_fit)
     loaded = load_model(tmp_path / "model.ekss")
-    np.testing.assert_array_equal(loaded.estimator.removed_, automatic.removed_)
-    np.testing.assert_array_equal(loaded.predict(leaning), automatic.predict(leaning))
+    np.testing.assert_array_equal(loaded.estimator.removed_, automatic_fit.removed_)
+    np.testing.assert_array_equal(loaded.predict(leaning), automatic_fit.predict(leaning))
     np.testing.assert_array_equal(
-        loaded.transform(leaning), automatic.transform(leaning)
+        loaded.transform(leaning), automatic_fit.transform(leaning)
     )
 
 
-def test_report_sees_points_as_the_estimator_does(leaning, automatic):
-    described = describe(automatic, leaning, None, None, None)
+def test_report_sees_points_as_the_estimator_does(leaning, automatic_fit):
+    described = describe(automatic_fit, leaning, None, None, None)
     inputs = check_inputs(described, image_shape=None, n_frames=None)
-    expected = without(leaning, automatic.removed_, unit=True)
+    expected = without(leaning, automatic_fit.removed_, unit=True)
     np.testing.assert_array_equal(inputs.points, expected)
     told = dict(gather_facts(inputs, None).run.found)
-    assert told["remove_components"] == str(len(automatic.removed_))
+    assert told["remove_components"] == str(len(automatic_fit.removed_))
 
 
 def test_estimate_counts_trials_where_they_may_be(planted, leaning, tmp_path):
     def trials(X, **params):
-        asked = model(**params)
-        asked.graph_ = "exact"
-        return workload_of(asked, MemoryRows(X)).n_trials
+        rows = MemoryRows(X)
+        wishes = model(**params)._wishes(rows.shape)
+        return work_of(wishes, rows, None, Workers()).n_trials
 
-    assert trials(leaning) == 4
-    assert trials(planted.data) == trials(leaning, subspace_dim=2) == 0
+    assert trials(leaning) == trials(leaning, subspace_dim=2) == 4
+    assert trials(planted.data) == 0
     assert trials(leaning, remove_components=2) == 0
     np.save(tmp_path / "points.npy", planted.data)
     assert trials(np.load(tmp_path / "points.npy", mmap_mode="r")) == 4
@@ -384,6 +374,7 @@ def test_bad_numbers_are_refused_in_words(planted, value, words):
         model(remove_components=value).fit(planted.data)
 
 
+@pytest.mark.filterwarnings("ignore::ekss.ClusteringWarning")
 def test_points_that_are_all_alike_are_clustered():
     X = np.ones((12, 6))
     assert model(2).fit(X).labels_.shape == (12,)

@@ -1,11 +1,17 @@
+"""Members that run K-subspaces: what they are told, and how they are kept."""
+
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from ekss.estimators._auto import Geometry
-from ekss.estimators._members import Wanted, member_options, run_members
 
-from ekss import EKSS
+from ekss import EKSS, KSSMember
 from ekss.datasets import make_union_of_subspaces
-from ekss.estimators import _members as module
+from ekss.ensemble import chain, vote
+from ekss.ensemble.decide import Geometry, Plan
+from ekss.ensemble.prepare import Coordinates, prepare
+from ekss.ensemble.vote import run_members
+from ekss.runtime.workers import Workers
 
 
 @pytest.fixture(scope="module")
@@ -16,45 +22,57 @@ def points():
 
 
 def options(geometry=None, **changes):
-    wanted = {
-        "subspace_dim": "auto",
-        "n_candidates": "auto",
-        "max_iter": 2,
-        "base": "power",
-        "start": "auto",
-    }
-    return member_options(
-        Wanted(**(wanted | changes)), 120, 3, geometry or Geometry(False, 2, 4)
-    )
+    points = prepare(np.ones((120, 20)), unit=False, affine=False)
+    seen = Coordinates(points.rows)
+    plan = Plan(points, seen, 3, geometry or Geometry(False, 2, 4), (5,))
+    return KSSMember(**{"max_iter": 2, **changes}).options(plan)
 
 
 def run(points, count, known=None, seed=0, chosen=None):
-    chosen = chosen or options()
-    return run_members(points, seed, chosen, count, known=known, n_jobs=1, show=False)
+    member = chosen or options()
+    return run_members(points, seed, member, count, Workers(1), known=known)
 
 
-def test_members_draw_four_to_eight_pieces_a_cluster_by_default():
+def test_members_draw_four_to_eight_pieces_per_cluster_by_default():
     found = options()
     assert found.n_candidates == (12, 24)
     assert found.subspace_dim == (1, 4)
     assert found.least_points == 3
-    assert found.start == "random"
+    assert found.init == "random"
 
 
-def test_given_dimension_or_candidates_switch_pieces_off():
-    found = options(subspace_dim=3, geometry=Geometry(False, 3, 3))
-    assert found.n_candidates == (3, 3)
+def test_given_numbers_are_used_and_change_nothing_else():
+    found = options(Geometry(False, 3, 3, given=True))
+    assert found.n_candidates == (12, 24)
     assert found.subspace_dim == (3, 3)
-    assert found.least_points == 0
-    assert options(n_candidates=(5, 7)).n_candidates == (5, 7)
-    assert options(n_candidates=None).n_candidates == (3, 3)
+    assert found.least_points == 3
+    for given, expected in (((5, 7), (5, 7)), (6, (6, 6)), (None, (3, 3))):
+        found = options(n_candidates=given)
+        assert found.n_candidates == expected
+        assert found.subspace_dim == (1, 4)
+        assert found.least_points == 0
 
 
 def test_affine_members_start_from_neighbourhoods_and_keep_their_dimensions():
     found = options(Geometry(True, 2, 3))
-    assert found.start == "neighbours"
+    assert found.init == "neighbors"
     assert found.subspace_dim == (2, 3)
-    assert options(Geometry(True, 2, 3), start="random").start == "random"
+    assert options(Geometry(True, 2, 3), init="random").init == "random"
+
+
+@pytest.mark.parametrize(
+    ("given", "n_samples", "n_clusters", "rows"),
+    [
+        ("auto", 10_000, 10, None),
+        ("auto", 10_001, 10, 10_000),
+        ("auto", 10**6, 500, 50_000),
+        (50, 50, 10, None),
+        (50, 51, 10, 50),
+        (None, 10**6, 10, None),
+    ],
+)
+def test_rows_that_a_member_is_fitted_to(given, n_samples, n_clusters, rows):
+    assert KSSMember(max_samples=given).fitted_rows(n_samples, n_clusters) == rows
 
 
 def test_ensemble_grown_in_steps_equals_one_run_at_once(points):
@@ -68,13 +86,13 @@ def test_ensemble_grown_in_steps_equals_one_run_at_once(points):
 def test_known_members_are_not_run_again(points, monkeypatch):
     known = run(points, 6)
     numbers = []
-    original = module.run_member
+    original = vote.run_member
 
     def count(points, seed, number, **more):
         numbers.append(number)
         return original(points, seed, number, **more)
 
-    monkeypatch.setattr(module, "run_member", count)
+    monkeypatch.setattr(vote, "run_member", count)
     run(points, 8, known=known)
     assert numbers == [6, 7]
     fewer = run(points, 4, known=known)
@@ -119,7 +137,7 @@ def test_labels_kept_in_a_file_are_the_same(points, tmp_path):
     np.testing.assert_array_equal(on_disk.member_labels_, in_memory.member_labels_)
     np.testing.assert_array_equal(on_disk.labels_, in_memory.labels_)
     (path,) = tmp_path.iterdir()
-    assert path.name.startswith("base_labels_12_")
+    assert path.name.startswith("member_labels_12_")
     assert path.samefile(on_disk.member_labels_.filename)
     np.testing.assert_array_equal(np.load(path).T, in_memory.member_labels_)
 
@@ -148,10 +166,8 @@ def test_models_that_share_a_folder_share_no_file(points, tmp_path):
 
 
 def test_files_that_an_ensemble_outgrows_are_deleted(points, tmp_path, monkeypatch):
-    monkeypatch.setattr("ekss.estimators._voting.STEPS", (4, 8, 16))
-    monkeypatch.setattr(
-        "ekss.estimators._agreement.halves_agreement", lambda *a, **k: 0.0
-    )
+    monkeypatch.setattr(chain, "RULES", replace(chain.RULES, steps=(4, 8, 16)))
+    monkeypatch.setattr(vote, "_halves_agreement", lambda *a, **k: 0.0)
     model = EKSS(3, labels_dir=tmp_path, remove_components=0, random_state=0)
     model.fit(points)
     assert model.n_members_ == 16
@@ -167,9 +183,9 @@ def test_files_of_a_fit_that_fails_are_deleted(points, tmp_path, monkeypatch, er
     def fail(*args, **kwargs):
         raise error("in the middle")
 
-    for place in ("_voting.VotingClusterer._cut", "_members.run_member"):
+    for module, name in ((chain, "choose"), (vote, "run_member")):
         with monkeypatch.context() as patch:
-            patch.setattr(f"ekss.estimators.{place}", fail)
+            patch.setattr(module, name, fail)
             with pytest.raises(error):
                 model.fit(points + 1)
         assert list(tmp_path.iterdir()) == before

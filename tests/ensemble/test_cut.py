@@ -1,12 +1,16 @@
+"""Votes become graphs, graphs are cut in many ways, and one cut is kept."""
+
 import numpy as np
 import pytest
-from ekss.estimators._auto import Geometry
-from ekss.estimators._coordinates import Coordinates
-from ekss.estimators._cutting import Cutting, gather_evidence, neighbour_counts
 from sklearn.base import clone
 
-from ekss import EKSS
+from ekss import EKSS, CutOptions, KSSMember
 from ekss.datasets import make_union_of_subspaces
+from ekss.ensemble.choose import choose as choose_cut
+from ekss.ensemble.choose import gather_evidence
+from ekss.ensemble.cut import cut
+from ekss.ensemble.decide import Geometry, Plan, neighbor_counts
+from ekss.ensemble.prepare import Coordinates, prepare
 from ekss.graph import (
     CUTTERS,
     nearest_by_votes,
@@ -15,6 +19,7 @@ from ekss.graph import (
     symmetric_graph,
 )
 from ekss.metrics import clustering_error
+from ekss.runtime.workers import Workers
 
 
 @pytest.fixture(scope="module")
@@ -37,23 +42,25 @@ def member_labels(union):
     return np.where(rng.random((120, 40)) < 2 / 3, union.target[:, None], random)
 
 
-def make_cutting(cutters=CUTTERS, score=score_cut, n_jobs=None, divide=True):
-    return Cutting(cutters, score, divide, False, 0, n_jobs, False)
+def plan_of(X, geometry=None, outside=None):
+    seen = Coordinates(X, outside)
+    points = prepare(X, unit=False, affine=False)
+    return Plan(points, seen, 3, geometry or Geometry(False, 2, 4), (5,))
 
 
-def choose(union, member_labels, cutters=CUTTERS, score=score_cut, n_jobs=None):
-    evidence = gather_evidence(
-        Coordinates(union.data, None), Geometry(False, 2, 4), member_labels
-    )
+def choose(X, member_labels, cutters=CUTTERS, score=score_cut, n_jobs=None, **more):
+    plan = plan_of(X, **more)
     votes = prepare_votes(member_labels, divide_by_size=True)
-    counts = neighbour_counts(len(union.data), 3)
-    return make_cutting(cutters, score, n_jobs).best(votes, evidence, 3, counts)
+    tasks = [(q, 3) for q in neighbor_counts(len(X), 3)]
+    workers = Workers(n_jobs)
+    cuts = cut(votes, tasks, CutOptions(cutters=cutters), 0, workers)
+    return choose_cut(cuts, gather_evidence(plan, member_labels), score, workers)
 
 
 @pytest.mark.parametrize("n_samples", [2, 5, 30, 500, 5000])
 @pytest.mark.parametrize("n_clusters", [2, 3, 40])
 def test_counts_ascend_and_are_below_the_number_of_points(n_samples, n_clusters):
-    counts = neighbour_counts(n_samples, n_clusters)
+    counts = neighbor_counts(n_samples, n_clusters)
     assert list(counts) == sorted(set(counts))
     assert counts[0] >= 1
     assert max(counts) <= n_samples - 1
@@ -62,37 +69,38 @@ def test_counts_ascend_and_are_below_the_number_of_points(n_samples, n_clusters)
 
 
 def test_all_votes_are_cut_for_few_points_only():
-    assert neighbour_counts(100, 3)[-1] == 99
-    assert neighbour_counts(10_000, 3)[-1] < 1000
+    assert neighbor_counts(100, 3)[-1] == 99
+    assert neighbor_counts(10_000, 3)[-1] < 1000
 
 
 def test_a_sample_is_cut_as_the_whole_would_be():
-    assert neighbour_counts(500, 3, n_all=500)[-1] == 499
-    assert neighbour_counts(500, 3, n_all=2000) == neighbour_counts(500, 3)[:-1]
+    assert neighbor_counts(500, 3, n_all=500)[-1] == 499
+    assert neighbor_counts(500, 3, n_all=2000) == neighbor_counts(500, 3)[:-1]
 
 
 def test_graphs_of_large_clusters_are_not_thin():
     for n_samples in (200, 2000, 20_000, 2_000_000):
-        counts = neighbour_counts(n_samples, 4, n_all=2000)
+        counts = neighbor_counts(n_samples, 4, n_all=2000)
         assert counts[0] >= min(np.sqrt(n_samples / 4) / 4, 40)
 
 
 def test_evidence_has_the_dimensions_the_points_and_the_members(union, member_labels):
     outside = np.arange(120.0)
-    kept = Coordinates(union.data, outside)
-    found = gather_evidence(kept, Geometry(True, 2, 30), member_labels)
+    plan = plan_of(union.data, Geometry(True, 2, 30), outside)
+    found = gather_evidence(plan, member_labels)
     assert (found.dims[0], found.dims[-1]) == (2, 30)
     assert list(found.dims) == sorted(set(found.dims))
     assert found.affine
     assert found.outside is outside
     assert found.member_labels is member_labels
-    assert gather_evidence(kept, Geometry(False, 4, 4), member_labels).dims == (4,)
+    narrow = plan_of(union.data, Geometry(False, 4, 4))
+    assert gather_evidence(narrow, member_labels).dims == (4,)
 
 
 def test_best_of_all_candidates_is_chosen_and_they_come_best_first(
     union, member_labels
 ):
-    chosen = choose(union, member_labels)
+    chosen = choose(union.data, member_labels)
     scores = [candidate.score for candidate in chosen.candidates]
     assert scores == sorted(scores)
     assert len(scores) > 1
@@ -105,22 +113,22 @@ def test_best_of_all_candidates_is_chosen_and_they_come_best_first(
 
 
 def test_graph_of_the_choice_is_that_of_its_count(union, member_labels):
-    chosen = choose(union, member_labels)
+    chosen = choose(union.data, member_labels)
     votes = prepare_votes(member_labels, divide_by_size=True)
     expected = symmetric_graph(nearest_by_votes(votes, 119), chosen.n_neighbors)
     assert abs(expected - chosen.affinity).max() == 0
 
 
 def test_choice_does_not_depend_on_the_number_of_workers(union, member_labels):
-    one, two = (choose(union, member_labels, n_jobs=n_jobs) for n_jobs in (1, 2))
+    one, two = (choose(union.data, member_labels, n_jobs=n_jobs) for n_jobs in (1, 2))
     assert one.labels.tobytes() == two.labels.tobytes()
-    assert one.candidates == two.candidates
+    assert [c.score for c in one.candidates] == [c.score for c in two.candidates]
     assert one.embedding.tobytes() == two.embedding.tobytes()
 
 
 def test_opposite_score_reverses_the_candidates(union, member_labels):
-    good = choose(union, member_labels)
-    bad = choose(union, member_labels, score=lambda y, seen: -score_cut(y, seen).total)
+    good = choose(union.data, member_labels)
+    bad = choose(union.data, member_labels, score=lambda y, seen: -score_cut(y, seen).total)
     best_last = [-candidate.score for candidate in reversed(bad.candidates)]
     assert best_last == [candidate.score for candidate in good.candidates]
     truth = union.target
@@ -134,7 +142,7 @@ def test_no_cut_gives_no_choice(union, member_labels):
     def too_few(graph, vectors, n_clusters, rng):
         yield "one cluster", np.zeros(len(vectors), int)
 
-    assert choose(union, member_labels, cutters=(nothing, too_few)) is None
+    assert choose(union.data, member_labels, cutters=(nothing, too_few)) is None
 
 
 def test_points_that_share_no_vote_get_a_label_and_an_embedding_of_zeros():
@@ -143,9 +151,7 @@ def test_points_that_share_no_vote_get_a_label_and_an_embedding_of_zeros():
     X = 5 * np.eye(3)[y] + 0.1 * rng.standard_normal((120, 3))
     base = np.tile(y[:, None], 10)
     base[[0, 50]] = [[3] * 10, [4] * 10]  # alone in every member
-    evidence = gather_evidence(Coordinates(X, None), Geometry(False, 1, 1), base)
-    counts = neighbour_counts(len(base), 3)
-    chosen = make_cutting(divide=False).best(prepare_votes(base), evidence, 3, counts)
+    chosen = choose(X, base, geometry=Geometry(False, 1, 1))
     assert (
         clustering_error(np.delete(y, [0, 50]), np.delete(chosen.labels, [0, 50])) == 0
     )
@@ -161,33 +167,10 @@ def test_default_fit_lists_candidates_best_first(union):
     assert clustering_error(union.target, model.labels_) == 0
 
 
-def test_integers_give_the_one_cut_of_the_paper(union):
-    model = EKSS(3, 3, n_candidates=3, n_neighbors=6, n_members=40, random_state=0)
-    model.fit(union.data)
-    assert model.candidates_ == ()
-    assert model.n_neighbors_ == 6
-
-    def refuse(labels, evidence):
-        raise AssertionError("the one cut needs no score")
-
-    again = clone(model).set_params(cut_score=refuse).fit(union.data)
-    np.testing.assert_array_equal(again.labels_, model.labels_)
-
-
-def test_automatic_top_q_of_the_one_cut_is_a_sixth_of_a_cluster_from_3_to_10(union):
-    # one cut is asked for by a number of eigenvectors
-    model = EKSS(3, 4, n_members=5, n_eigenvectors=4, random_state=0)
-    for n, q in ((120, 7), (90, 5), (30, 3)):
-        assert clone(model).fit(union.data[:n]).n_neighbors_ == q
-    large = np.random.default_rng(0).standard_normal((600, 5))
-    assert clone(model).fit(large).n_neighbors_ == 10
-    assert clone(model).fit(large).candidates_ == ()
-
-
-def test_automatic_top_q_is_chosen_from_several(union):
+def test_automatic_neighbors_are_chosen_from_several(union):
     for n in (120, 90, 30):
         model = EKSS(3, 4, n_members=10, random_state=0).fit(union.data[:n])
-        tried = neighbour_counts(n, 3)
+        tried = neighbor_counts(n, 3)
         assert model.n_neighbors_ in tried
         assert {candidate.n_neighbors for candidate in model.candidates_} <= set(tried)
 
@@ -196,9 +179,9 @@ def test_own_cutter_makes_the_cut(union):
     def by_number(graph, vectors, n_clusters, rng):
         yield "thirds", np.arange(len(vectors)) * n_clusters // len(vectors)
 
-    model = EKSS(3, 3, n_members=20, cutters=[by_number], random_state=0).fit(
-        union.data
-    )
+    model = EKSS(
+        3, 3, n_members=20, cut=CutOptions(cutters=[by_number]), random_state=0
+    ).fit(union.data)
     np.testing.assert_array_equal(model.labels_, np.repeat(range(3), 40))
     assert {candidate.origin for candidate in model.candidates_} == {"thirds"}
 
@@ -211,10 +194,12 @@ def test_own_cutter_beside_the_others_wins_only_if_it_is_better(union):
         yield "monkey", rng.integers(n_clusters, size=len(vectors))
 
     # so few members are too little for the votes to find the classes
-    model = EKSS(3, 3, n_members=8, max_iter=0, random_state=0)
+    model = EKSS(3, 3, n_members=8, member=KSSMember(3, max_iter=0), random_state=0)
     alone = clone(model).fit(union.data)
     assert clustering_error(union.target, alone.labels_) > 0.1
-    helped = clone(model).set_params(cutters=(*CUTTERS, monkey, oracle))
+    helped = clone(model).set_params(
+        cut=CutOptions(cutters=(*CUTTERS, monkey, oracle))
+    )
     helped.fit(union.data)
     assert helped.candidates_[0].origin == "oracle"
     assert clustering_error(union.target, helped.labels_) == 0
@@ -226,9 +211,9 @@ def test_own_score_chooses_the_cut(union):
         assert evidence.member_labels.shape == (120, 5)
         return -int(np.bincount(labels).max())
 
-    model = EKSS(3, 3, n_members=5, max_iter=0, cut_score=unbalanced, random_state=0)
-    model.fit(union.data)
-    plain = clone(model).set_params(cut_score=None).fit(union.data)
+    poor = EKSS(3, 3, n_members=5, member=KSSMember(3, max_iter=0), random_state=0)
+    plain = clone(poor).fit(union.data)
+    model = poor.set_params(cut=CutOptions(score=unbalanced)).fit(union.data)
     assert len(model.candidates_) == len(plain.candidates_)
     largest = np.bincount(model.labels_).max()
     assert model.candidates_[0].score == -largest
@@ -240,10 +225,10 @@ def test_cutters_without_any_cut_fall_back_to_the_one_cut(union):
     def nothing(graph, vectors, n_clusters, rng):
         return iter(())
 
-    model = EKSS(3, 3, n_members=40, cutters=[nothing], random_state=0).fit(union.data)
+    none = CutOptions(cutters=[nothing])
+    model = EKSS(3, 3, n_members=40, cut=none, random_state=0).fit(union.data)
     assert model.candidates_ == ()
-    once = clone(model).set_params(n_neighbors=model.n_neighbors_).fit(union.data)
-    np.testing.assert_array_equal(model.labels_, once.labels_)
+    assert clustering_error(union.target, model.labels_) == 0
 
 
 @pytest.mark.parametrize("n_samples", [3, 4, 5, 7, 12])
@@ -255,6 +240,7 @@ def test_few_points_are_clustered(n_samples):
         assert model.labels_.max() < n_clusters
 
 
+@pytest.mark.filterwarnings("ignore::ekss.ClusteringWarning")
 def test_points_without_length_and_equal_points_are_clustered():
     for X in (np.zeros((20, 5)), np.ones((20, 5))):
         for affine in (False, True, "auto"):

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
-from ekss.estimators._coordinates import leading_coordinates
+
+from ekss.ensemble.prepare import leading_coordinates
 
 
 def decaying(n_samples, n_features, rng, power=1.0):

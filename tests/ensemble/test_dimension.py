@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from ekss.estimators._auto import estimate_dim
-from ekss.estimators._dimension import clear_dim
+from ekss.ensemble.dimension import estimate_dim
+from ekss.ensemble.dimension import clear_dim
 
 from ekss.datasets import make_union_of_subspaces
 

@@ -1,7 +1,9 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from ekss.estimators._auto import Geometry
-from ekss.estimators._counting import (
+from ekss.ensemble import automatic
+from ekss.ensemble.automatic import (
     Count,
     coarse_grid,
     confirmed_clusters,
@@ -15,7 +17,7 @@ from ekss.estimators._counting import (
 from ekss import EKSS
 from ekss.core.ensemble import MemberOptions
 from ekss.datasets import make_union_of_subspaces
-from ekss.estimators import _voting as module
+from ekss.ensemble.decide import Geometry, Plan
 from ekss.metrics import clustering_error
 
 
@@ -65,7 +67,8 @@ def test_numbers_up_to_two_and_a_half_times_the_guess_are_near():
 )
 def test_judges_have_hardly_as_many_candidates_as_clusters(guess, candidates):
     members = MemberOptions((4 * guess, 8 * guess), (1, 6), 5, least_points=3)
-    judges = judge_options(members, Geometry(affine=False, low=2, high=6), guess)
+    plan = Plan(None, None, guess, Geometry(affine=False, low=2, high=6), ())
+    judges = judge_options(members, plan)
     assert judges.n_candidates == candidates
     assert judges.subspace_dim == (2, 6)
     assert (judges.max_iter, judges.least_points) == (5, 3)
@@ -188,7 +191,7 @@ def test_planted_number_of_clusters_is_found(n_subspaces, options):
 
 
 def test_number_is_sought_on_a_sample_of_many_points(monkeypatch):
-    monkeypatch.setattr(module, "_SCOUTED_POINTS", 150)
+    monkeypatch.setattr(automatic, "COUNT", replace(automatic.COUNT, rows=150))
     data = make_union(4, n_per_subspace=100)
     model = EKSS("auto", random_state=0, n_members=60).fit(data.data)
     assert model.n_clusters_ == 4

@@ -1,19 +1,19 @@
+"""Members vote, and the ensemble grows until two halves of it agree."""
+
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from ekss.estimators._agreement import grow_ensemble, halves_agreement, matched_share
-from ekss.estimators._auto import Geometry
-from ekss.estimators._coordinates import Coordinates
-from ekss.estimators._cutting import Cutting
-from ekss.estimators._members import Ensemble, Wanted, member_options
 
-from ekss import EKSS
+from ekss import EKSS, CutOptions, KSSMember
 from ekss.datasets import make_union_of_subspaces
-from ekss.estimators import _agreement as module
-from ekss.graph import CUTTERS, score_cut
+from ekss.ensemble import chain, vote
+from ekss.ensemble.decide import Geometry, Plan, Wishes
+from ekss.ensemble.prepare import Coordinates, prepare
+from ekss.ensemble.vote import Ensemble, matched_share
+from ekss.graph import score_cut
 from ekss.metrics import clustering_error
-
-GEOMETRY = Geometry(False, 2, 4)
-CUTTING = Cutting(CUTTERS, score_cut, True, False, 0, 1, False)
+from ekss.runtime.workers import Workers
 
 
 @pytest.fixture(scope="module")
@@ -23,8 +23,21 @@ def union():
     )
 
 
-def as_ensemble(labels):
-    return Ensemble(labels, np.ones(labels.shape[1]), 1, None)
+def plan_of(X):
+    points = prepare(X, unit=False, affine=False)
+    seen = Coordinates(points.rows)
+    return Plan(points, seen, 3, Geometry(False, 2, 4), (5, 20))
+
+
+def agreement_of(X, labels, cut=None):
+    """Compare the halves of an ensemble of these labels."""
+    ensemble = Ensemble(labels, np.ones(labels.shape[1]), 1, ("", 0, None))
+    wishes = Wishes(3, cut=cut or CutOptions())
+
+    def cluster(half, rows):
+        return chain._cluster_some(plan_of(X), wishes, 0, Workers(), half, rows)
+
+    return vote._halves_agreement(ensemble, 3, 0, cluster)
 
 
 def test_matched_share_is_one_less_the_clustering_error():
@@ -37,66 +50,56 @@ def test_matched_share_is_one_less_the_clustering_error():
 
 
 def test_halves_that_vote_alike_agree_and_halves_that_do_not_disagree(union):
-    kept = Coordinates(union.data, None)
     alike = np.tile(union.target[:, None], 20)
-    assert halves_agreement(as_ensemble(alike), kept, GEOMETRY, 3, CUTTING) == 1
+    assert agreement_of(union.data, alike) == 1
     other = np.random.default_rng(0).permutation(union.target)
     apart = alike.copy()
     apart[:, 1::2] = other[:, None]
-    found = halves_agreement(as_ensemble(apart), kept, GEOMETRY, 3, CUTTING)
     # each half finds its own classes
-    assert found == pytest.approx(matched_share(union.target, other))
+    expected = matched_share(union.target, other)
+    assert agreement_of(union.data, apart) == pytest.approx(expected)
 
 
 def test_halves_are_compared_on_a_sample_of_many_points(union, monkeypatch):
-    monkeypatch.setattr(module, "_FEWEST_POINTS", 60)
+    monkeypatch.setattr(vote, "RULES", replace(vote.RULES, compared=60))
     seen = []
 
     def score(labels, evidence):
         seen.append(len(labels))
         return score_cut(labels, evidence)
 
-    cutting = Cutting(CUTTERS, score, True, False, 0, 1, False)
-    outside = np.zeros(120)
-    kept = Coordinates(union.data, outside)
-    alike = as_ensemble(np.tile(union.target[:, None], 20))
-    assert halves_agreement(alike, kept, GEOMETRY, 3, cutting) == 1
+    alike = np.tile(union.target[:, None], 20)
+    assert agreement_of(union.data, alike, CutOptions(score=score)) == 1
     assert set(seen) == {60}
 
 
-def grow(union, steps, max_iter=3):
-    wanted = Wanted("auto", "auto", max_iter, "power", "auto")
-    return grow_ensemble(
-        Coordinates(union.data, None),
-        GEOMETRY,
-        member_options(wanted, 120, 3, GEOMETRY),
-        3,
-        steps,
-        CUTTING,
-        known=None,
-    )
+def grow(X, steps, max_iter=3):
+    plan, wishes = plan_of(X), Wishes(3)
+
+    def cluster(half, rows):
+        return chain._cluster_some(plan, wishes, 0, Workers(), half, rows)
+
+    member = KSSMember(max_iter=max_iter).options(plan)
+    return vote.vote(plan, member, steps, 0, Workers(), cluster=cluster)
 
 
 def test_ensemble_stops_growing_when_its_halves_agree(union):
-    ensemble, agreement = grow(union, (30, 60, 90))
+    ensemble = grow(union.data, (30, 60, 90))
     assert ensemble.labels.shape[1] == 30
-    assert agreement >= 0.97
+    assert ensemble.agreement >= 0.97
 
 
 def test_ensemble_of_poor_members_grows_to_the_last_step(union):
     noise = np.random.default_rng(0).standard_normal(union.data.shape)
-    union = type(union)(data=noise, target=union.target)
-    ensemble, agreement = grow(union, (4, 8, 12))
+    ensemble = grow(noise, (4, 8, 12))
     assert ensemble.labels.shape[1] == 12
-    assert agreement < 0.97
+    assert ensemble.agreement < 0.97
 
 
 def test_one_step_measures_nothing(union):
-    ensemble, agreement = grow(union, (7,))
+    ensemble = grow(union.data, (7,))
     assert ensemble.labels.shape[1] == 7
-    assert agreement is None
-    with pytest.raises(ValueError, match="at least one"):
-        grow(union, ())
+    assert ensemble.agreement is None
 
 
 def test_easy_data_need_the_smallest_ensemble_and_the_model_tells(union):

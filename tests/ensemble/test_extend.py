@@ -1,17 +1,20 @@
 """From a sample to all rows."""
 
+from dataclasses import replace
+
 import dask.array as da
 import numpy as np
 import pytest
 from scipy.linalg import subspace_angles
 from sklearn.naive_bayes import CategoricalNB
 
-from ekss import EKSS
+from ekss import EKSS, KSSMember
 from ekss.core.bases import fit_clusters
 from ekss.core.ksubspaces import assign
 from ekss.core.updates import power_moments, power_step, update_power
 from ekss.datasets import make_union_of_subspaces
-from ekss.estimators import _extension, _sampling
+from ekss.ensemble import extend, vote
+from ekss.estimators import _ekss
 from ekss.metrics import clustering_error
 from ekss.runtime.rows import MemoryRows
 
@@ -19,9 +22,9 @@ from ekss.runtime.rows import MemoryRows
 @pytest.fixture
 def small_samples(monkeypatch):
     """Samples begin at 300 rows, so that small data are large."""
-    monkeypatch.setattr(_sampling, "_FEWEST_SAMPLED", 300)
-    monkeypatch.setattr(_sampling, "_SAMPLED_PER_CLUSTER", 10)
-    monkeypatch.setattr(_sampling, "_MOST_FOR_CUTS", 400)
+    rules = replace(vote.RULES, fitted_rows=300, fitted_per_cluster=10)
+    monkeypatch.setattr(vote, "RULES", rules)
+    monkeypatch.setattr(_ekss, "MOST_VOTED", 400)
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +46,6 @@ def fitted(X, **changes):
 
 def test_all_rows_are_clustered_from_a_sample(small_samples, union):
     model = fitted(union.data)
-    assert model.graph_ == "sample"
     assert len(model.sample_) == 300
     assert len(model.labels_) == 2000
     assert clustering_error(union.target, model.labels_) < 0.01
@@ -68,7 +70,7 @@ def test_labels_do_not_depend_on_workers_or_blocks(small_samples, union, monkeyp
     two = fitted(union.data, n_jobs=2)
     np.testing.assert_array_equal(one.labels_, two.labels_)
     np.testing.assert_array_equal(one.bases_, two.bases_)
-    monkeypatch.setattr("ekss.runtime.rows._blocks._MOST_ROWS", 77)
+    monkeypatch.setattr("ekss.runtime.rows._MOST_ROWS", 77)
     small = fitted(union.data)
     np.testing.assert_array_equal(one.labels_, small.labels_)
     np.testing.assert_allclose(one.bases_, small.bases_, atol=1e-6)
@@ -100,7 +102,7 @@ def test_affine_rows_are_clustered_from_a_sample(small_samples):
     X = np.einsum("nfd,nd->nf", bases[target], along)
     X += 3 * rng.standard_normal((3, 12))[target]
     model = EKSS(3, 2, n_members=30, affine=True, random_state=0).fit(X)
-    assert model.graph_ == "sample"
+    assert len(model.sample_) == 300
     assert clustering_error(target, model.labels_) < 0.01
     assert clustering_error(model.labels_, model.predict(X)) < 0.01
 
@@ -134,7 +136,7 @@ def test_number_of_clusters_of_many_rows_is_found(small_samples, union):
 
 
 def test_members_fitted_to_some_rows_still_vote_on_all(union):
-    model = fitted(union.data, max_samples=200)
+    model = fitted(union.data, member=KSSMember(max_samples=200))
     assert model.sample_ is None
     assert model.member_labels_.shape == (2000, 30)
     assert clustering_error(union.target, model.labels_) < 0.02
@@ -192,5 +194,5 @@ def test_rows_get_the_cluster_that_naive_bayes_gives_them():
     sure = first - second > 1e-9
     assert sure.sum() > 400
     np.testing.assert_array_equal(
-        _extension._most_likely(voters, new)[sure], voters.predict(new)[sure]
+        extend._most_likely(voters, new)[sure], voters.predict(new)[sure]
     )

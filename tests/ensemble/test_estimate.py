@@ -8,31 +8,23 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from ekss.estimators._budget import Workload, estimate, in_time
-from ekss.estimators._limits import (
-    LIBRARY_BYTES,
-    available_bytes,
-    bytes_of,
-    in_bytes,
-)
-from ekss.estimators._memory import (
-    check_memory,
-    workload_of,
-)
-from ekss.estimators._pace import measured_pace
 
-from ekss import EKSS
-from ekss.estimators import _limits
+from ekss import EKSS, CutOptions, KSSMember
+from ekss.ensemble.estimate import check_memory, estimate, work_of
+from ekss.runtime import memory
+from ekss.runtime.cost import Work, in_time, measured_pace
+from ekss.runtime.memory import LIBRARY_BYTES, available_bytes, bytes_of, in_bytes
+from ekss.runtime.workers import Workers
 
-WORK = Workload(
-    200_000, 50, 4, 10, 100, 10, 5, graph="exact", sample_size=10_000, n_neighbors=40
-)
+WORK = Work(200_000, 50, 4, 10, 100, 10, 5, 200_000, n_neighbors=40)
+LIKELY = replace(WORK, all_pairs=False)
+SAMPLED = replace(WORK, voted=10_000)
 
 FIT_IN_A_FRESH_PROCESS = """
 import json, re, resource, sys
 from pathlib import Path
 import numpy as np
-from ekss import EKSS
+from ekss import EKSS, CutOptions, KSSMember
 
 shape, params = json.loads(sys.argv[1])
 n, n_features = shape
@@ -41,7 +33,17 @@ rng = np.random.default_rng(0)
 for k in range(5):
     basis = rng.standard_normal((3, n_features), np.float32)
     X[k::5] = rng.standard_normal((n // 5, 3), np.float32) @ basis
-EKSS(5, 3, n_members=16, max_iter=2, random_state=0, **params).fit(X)
+pairs, fitted = params.pop("pairs", "auto"), params.pop("fitted", "auto")
+EKSS(
+    5,
+    3,
+    n_members=16,
+    member=KSSMember(5, max_iter=2, max_samples=fitted),
+    cut=CutOptions(pairs=pairs),
+    affine=False,
+    random_state=0,
+    **params,
+).fit(X)
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 status = Path("/proc/self/status")
 if status.exists():  # ru_maxrss is at least that of the parent process
@@ -73,54 +75,51 @@ class Made:
         return np.dtype(np.float32)
 
 
-def model_with(graph="exact", **params):
-    model = EKSS(10, graph=graph, **params)
-    model.graph_ = graph
-    return model
+def work_for(rows, sample=None, **params):
+    wishes = EKSS(10, **params)._wishes(rows.shape)
+    return work_of(wishes, rows, sample, Workers())
+
+
+def check(rows, limit=None, sample=None, **params):
+    wishes = EKSS(10, **params)._wishes(rows.shape)
+    check_memory(wishes, rows, sample, limit, Workers())
 
 
 @pytest.mark.parametrize(
     "name",
-    ["n_samples", "n_features", "itemsize", "n_clusters", "n_members", "n_neighbors"],
+    ["voted", "n_features", "itemsize", "n_clusters", "n_members", "n_neighbors"],
 )
-@pytest.mark.parametrize("graph", ["exact", "approximate"])
-def test_more_of_anything_takes_more_memory(name, graph):
-    work = replace(WORK, graph=graph)
+@pytest.mark.parametrize("work", [WORK, LIKELY], ids=["all", "likely"])
+def test_more_of_anything_takes_more_memory(name, work):
     more = replace(work, **{name: 2 * getattr(work, name)})
     assert estimate(more).bytes > estimate(work).bytes
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["n_samples", "n_features", "n_clusters", "n_members", "n_candidates", "dim"],
+    "name", ["n_features", "n_clusters", "n_members", "n_candidates", "dim"]
 )
-@pytest.mark.parametrize("graph", ["exact", "approximate", "sample"])
-def test_more_of_anything_takes_more_time(name, graph):
-    work = replace(WORK, graph=graph)
+@pytest.mark.parametrize("work", [WORK, LIKELY, SAMPLED], ids=["all", "likely", "some"])
+def test_more_of_anything_takes_more_time(name, work):
     more = replace(work, **{name: 2 * getattr(work, name)})
-    assert estimate(more).seconds > estimate(work).seconds
+    assert estimate(more).seconds >= estimate(work).seconds
+    assert name == "n_clusters" or estimate(more).seconds > estimate(work).seconds
 
 
 def test_time_of_all_pairs_is_quadratic_and_of_a_sample_linear():
-    def slope(graph):
-        few, many = (replace(WORK, graph=graph, n_samples=n) for n in (10**6, 10**7))
+    def slope(work, **changes):
+        few = replace(work, n_samples=10**6, **{k: 10**6 for k in changes})
+        many = replace(work, n_samples=10**7, **{k: 10**7 for k in changes})
         return np.log10(estimate(many).seconds / estimate(few).seconds)
 
-    assert slope("exact") == pytest.approx(2, abs=0.1)
-    assert slope("approximate") == pytest.approx(1, abs=0.05)
-    assert slope("sample") == pytest.approx(1, abs=0.1)
+    assert slope(WORK, voted=True) == pytest.approx(2, abs=0.1)
+    assert slope(LIKELY, voted=True) == pytest.approx(1, abs=0.05)
+    assert slope(SAMPLED) == pytest.approx(1, abs=0.1)
 
 
-def test_sample_has_a_stage_of_rows_and_one_cut_no_choice():
-    assert set(estimate(WORK).stages) == {"members", "votes", "cuts"}
-    several = replace(WORK, graph="sample", n_graphs=6)
-    stages = {"members", "votes", "cuts", "choice", "rows"}
-    assert set(estimate(several).stages) == stages
-
-
-def test_sample_of_all_rows_has_no_stage_of_rows():
-    small = replace(WORK, n_samples=9_000, graph="sample", sample_size=9_000)
-    assert "rows" not in estimate(small).stages
+def test_sample_has_a_stage_of_rows():
+    stages = {"members", "votes", "cuts", "choice"}
+    assert set(estimate(WORK).stages) == stages
+    assert set(estimate(SAMPLED).stages) == {*stages, "rows"}
 
 
 def test_rows_on_disk_are_not_counted_as_memory():
@@ -137,12 +136,13 @@ def test_workers_save_time_and_cost_memory():
 
 
 def test_slow_machine_takes_longer():
-    assert estimate(WORK, 3.0).seconds == pytest.approx(3 * estimate(WORK).seconds)
+    slow = estimate(WORK).at_pace(3.0)
+    assert slow.seconds == pytest.approx(3 * estimate(WORK).seconds)
     assert 0.1 <= measured_pace() <= 10
 
 
 def test_text_names_memory_time_and_stages():
-    text = str(estimate(replace(WORK, n_samples=10**6, n_graphs=6, graph="sample")))
+    text = str(estimate(replace(SAMPLED, n_samples=10**6, n_graphs=6)))
     assert re.fullmatch(
         r"about \d+\.\d GB and .+: members .+, votes .+, cuts .+, choice .+, rows .+",
         text,
@@ -167,24 +167,32 @@ def test_times_are_written_for_people(seconds, text):
 @pytest.mark.parametrize(
     ("shape", "params"),
     [
-        ((20_000, 300), {"graph": "exact", "n_neighbors": 10}),
-        (
-            (20_000, 300),
-            {"graph": "approximate", "n_neighbors": 40, "max_samples": None},
-        ),
-        ((250_000, 100), {"graph": "sample", "n_neighbors": 10}),
+        ((20_000, 300), {"n_neighbors": 10}),
+        ((20_000, 300), {"n_neighbors": 40, "pairs": "likely", "fitted": None}),
+        ((250_000, 100), {"n_neighbors": 10, "max_samples": 10_000}),
     ],
-    ids=["exact", "approximate", "sample"],
+    ids=["all", "likely", "some"],
 )
 def test_memory_of_a_fit_is_below_the_estimate_but_not_far(shape, params):
     # A small fit takes what the library takes, which the system decides: pages of
     # files that are read in advance count too.
-    library = peak_of_a_fit((400, 12), params)
+    small = {key: params[key] for key in params if key != "max_samples"}
+    library = peak_of_a_fit((400, 12), small)
     peak = peak_of_a_fit(shape, params) - library + LIBRARY_BYTES
-    model = EKSS(5, 3, n_members=16, max_iter=2, **params)
-    model.graph_ = params["graph"]
-    expected = estimate(workload_of(model, Made(shape))).bytes
-    assert peak <= expected <= 2 * peak
+    member = KSSMember(5, max_iter=2, max_samples=params.get("fitted", "auto"))
+    model = EKSS(
+        5,
+        3,
+        n_members=16,
+        member=member,
+        n_neighbors=params["n_neighbors"],
+        cut=CutOptions(pairs=params.get("pairs", "auto")),
+        affine=False,
+    )
+    sample = None if "max_samples" not in params else np.arange(10_000)
+    rows = Made(shape)
+    expected = estimate(work_of(model._wishes(shape), rows, sample, Workers())).bytes
+    assert peak <= expected <= 2.5 * peak
 
 
 @pytest.mark.parametrize(
@@ -218,82 +226,77 @@ def test_control_group_limits_what_is_free(tmp_path, place):
     own.write_text(f"0::/{place}\n")
     folder = tmp_path / place
     folder.mkdir(parents=True, exist_ok=True)
-    assert list(_limits._group_bytes(tmp_path, own)) == []
+    assert list(memory._group_bytes(tmp_path, own)) == []
     (folder / "memory.max").write_text("max\n")
     (folder / "memory.current").write_text("400\n")
-    assert list(_limits._group_bytes(tmp_path, own)) == []
+    assert list(memory._group_bytes(tmp_path, own)) == []
     (folder / "memory.max").write_text("1000\n")
-    assert list(_limits._group_bytes(tmp_path, own)) == [600]
+    assert list(memory._group_bytes(tmp_path, own)) == [600]
 
 
 def test_large_fit_is_refused_before_it_starts_with_the_setting_that_fits():
     X = np.zeros((300_000, 10), np.float32)
     words = (
-        r"^clustering 300000 points with graph='exact' needs about \d\.\d GB, more "
-        r"than memory_limit=0\.8 GB; graph='sample' would need 0\.\d GB$"
+        r"^clustering 300000 points, 300000 of them by votes, needs about \d\.\d GB, more "
+        r"than memory_limit=0\.8 GB; max_samples=10000 would need 0\.\d GB$"
     )
-    model = EKSS(10, memory_limit="0.8GB", graph="exact")
+    model = EKSS(10, memory_limit="0.8GB", max_samples=None)
     with pytest.raises(MemoryError, match=words):
         model.fit(X)
     assert not hasattr(model, "member_labels_")
 
 
 @pytest.mark.parametrize(
-    ("graph", "n_samples", "n_members", "limit", "offered"),
+    ("n_samples", "n_members", "limit", "offered"),
     [
-        ("exact", 10**6, 200, "4GB", {"graph": "sample"}),
-        ("approximate", 10**6, 200, "2GB", {"graph": "sample"}),
-        ("exact", 9_000, 20_000, "0.6GB", {"n_members": 5000}),
+        (10**6, 200, "4GB", {"max_samples": 10_000}),
+        (9_000, 20_000, "0.6GB", {"n_members": 5000}),
     ],
 )
-def test_setting_that_is_offered_fits(graph, n_samples, n_members, limit, offered):
+def test_setting_that_is_offered_fits(n_samples, n_members, limit, offered):
     rows = Made((n_samples, 50))
-    model = model_with(graph, subspace_dim=5, n_members=n_members, memory_limit=limit)
+    params = {"subspace_dim": 5, "n_members": n_members, "affine": False}
     with pytest.raises(MemoryError, match="would need") as refused:
-        check_memory(model, rows)
+        check(rows, limit, **params)
     ((name, value),) = offered.items()
     assert f"{name}={value!r} would need" in str(refused.value)
-    model.set_params(**offered)
-    model.graph_ = model.graph
-    check_memory(model, rows)
+    if name == "max_samples":
+        check(rows, limit, np.arange(value), **params)
+    else:
+        check(rows, limit, **{**params, **offered})
 
 
 def test_data_too_large_for_memory_are_to_be_kept_on_disk():
-    model = model_with("sample", subspace_dim=5, n_members=100, memory_limit="1GB")
+    params = {"subspace_dim": 5, "n_members": 100, "sample": np.arange(10_000)}
     with pytest.raises(MemoryError, match="with X on disk"):
-        check_memory(model, Made((4 * 10**6, 100)))
-    check_memory(model, Made((4 * 10**6, 100), in_memory=False))
+        check(Made((4 * 10**6, 100)), "1GB", **params)
+    check(Made((4 * 10**6, 100), in_memory=False), "1GB", **params)
 
 
 def test_nothing_fits_in_less_than_the_library():
-    model = model_with(memory_limit=LIBRARY_BYTES // 2)
     with pytest.raises(MemoryError, match="no other setting would fit"):
-        check_memory(model, Made((1000, 10)))
+        check(Made((1000, 10)), LIBRARY_BYTES // 2)
 
 
 def test_without_a_limit_the_machine_decides(monkeypatch):
-    model = model_with(n_members=100)
     rows = Made((10**6, 50))
-    monkeypatch.setattr(_limits, "available_bytes", lambda: 3e9)
+    monkeypatch.setattr(memory, "available_bytes", lambda: 1e9)
     with pytest.raises(MemoryError, match="the memory of this machine"):
-        check_memory(model, rows)
-    monkeypatch.setattr(_limits, "available_bytes", lambda: 1e12)
-    check_memory(model, rows)
-    monkeypatch.setattr(_limits, "available_bytes", lambda: None)
-    check_memory(model, rows)
+        check(rows, n_members=100)
+    monkeypatch.setattr(memory, "available_bytes", lambda: 1e12)
+    check(rows, n_members=100)
+    monkeypatch.setattr(memory, "available_bytes", lambda: None)
+    check(rows, n_members=100)
 
 
 def test_automatic_members_are_counted_at_their_most():
-    grown = workload_of(model_with(), Made((5000, 50)))
-    assert (grown.n_members, grown.likely_base) == (400, 100)
+    rows = Made((5000, 50))
+    grown = work_for(rows)
+    assert (grown.n_members, grown.likely_members) == (400, 100)
     assert grown.n_candidates == 80
-    told = workload_of(model_with(subspace_dim=3, n_members=50), Made((5000, 50)))
-    assert (told.n_members, told.likely_base, told.n_candidates, told.dim) == (
-        50,
-        None,
-        10,
-        3,
-    )
+    told = work_for(rows, subspace_dim=3, n_members=50, member=KSSMember(12))
+    assert (told.n_members, told.likely_members) == (50, None)
+    assert (told.n_candidates, told.dim) == (12, 3)
 
 
 def test_wrong_parameters_are_left_to_their_own_checks():
