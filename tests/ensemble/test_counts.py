@@ -2,6 +2,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+
+from ekss import EKSS
+from ekss.core.ensemble import MemberOptions
+from ekss.datasets import make_union_of_subspaces
 from ekss.ensemble import automatic
 from ekss.ensemble.automatic import (
     Count,
@@ -13,10 +17,6 @@ from ekss.ensemble.automatic import (
     seek_counts,
     smoothed,
 )
-
-from ekss import EKSS
-from ekss.core.ensemble import MemberOptions
-from ekss.datasets import make_union_of_subspaces
 from ekss.ensemble.decide import Geometry, Plan
 from ekss.metrics import clustering_error
 

@@ -128,7 +128,9 @@ def test_choice_does_not_depend_on_the_number_of_workers(union, member_labels):
 
 def test_opposite_score_reverses_the_candidates(union, member_labels):
     good = choose(union.data, member_labels)
-    bad = choose(union.data, member_labels, score=lambda y, seen: -score_cut(y, seen).total)
+    bad = choose(
+        union.data, member_labels, score=lambda y, seen: -score_cut(y, seen).total
+    )
     best_last = [-candidate.score for candidate in reversed(bad.candidates)]
     assert best_last == [candidate.score for candidate in good.candidates]
     truth = union.target
@@ -197,9 +199,7 @@ def test_own_cutter_beside_the_others_wins_only_if_it_is_better(union):
     model = EKSS(3, 3, n_members=8, member=KSSMember(3, max_iter=0), random_state=0)
     alone = clone(model).fit(union.data)
     assert clustering_error(union.target, alone.labels_) > 0.1
-    helped = clone(model).set_params(
-        cut=CutOptions(cutters=(*CUTTERS, monkey, oracle))
-    )
+    helped = clone(model).set_params(cut=CutOptions(cutters=(*CUTTERS, monkey, oracle)))
     helped.fit(union.data)
     assert helped.candidates_[0].origin == "oracle"
     assert clustering_error(union.target, helped.labels_) == 0

@@ -279,7 +279,9 @@ def test_given_dimensions_are_taken_and_estimates_follow_the_seed(affine):
         found = decide(points, Wishes(3, given), 3, 0).geometry
         assert (found.affine, found.low, found.high) == (affine, *given)
         assert found.of_members == given
-    expected = estimate_geometry(points.rows, 3, np.random.default_rng(4), affine=affine)
+    expected = estimate_geometry(
+        points.rows, 3, np.random.default_rng(4), affine=affine
+    )
     assert decide(points, Wishes(3), 3, 4).geometry == expected
 
 

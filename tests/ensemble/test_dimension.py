@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
-from ekss.ensemble.dimension import estimate_dim
-from ekss.ensemble.dimension import clear_dim
 
 from ekss.datasets import make_union_of_subspaces
+from ekss.ensemble.dimension import clear_dim, estimate_dim
 
 
 def estimate(X, n_clusters, seed=0):

@@ -237,8 +237,8 @@ def test_control_group_limits_what_is_free(tmp_path, place):
 def test_large_fit_is_refused_before_it_starts_with_the_setting_that_fits():
     X = np.zeros((300_000, 10), np.float32)
     words = (
-        r"^clustering 300000 points, 300000 of them by votes, needs about \d\.\d GB, more "
-        r"than memory_limit=0\.8 GB; max_samples=10000 would need 0\.\d GB$"
+        r"^clustering 300000 points, 300000 of them by votes, needs about \d\.\d GB, "
+        r"more than memory_limit=0\.8 GB; max_samples=10000 would need 0\.\d GB$"
     )
     model = EKSS(10, memory_limit="0.8GB", max_samples=None)
     with pytest.raises(MemoryError, match=words):

@@ -5,6 +5,10 @@ from dataclasses import replace
 import dask.array as da
 import numpy as np
 import pytest
+
+from ekss import EKSS, CutOptions
+from ekss.core.scaling import unit_rows, without
+from ekss.datasets import make_union_of_subspaces
 from ekss.ensemble import automatic
 from ekss.ensemble.automatic import (
     Removal,
@@ -15,10 +19,6 @@ from ekss.ensemble.automatic import (
 )
 from ekss.ensemble.estimate import work_of
 from ekss.ensemble.prepare import common_directions
-
-from ekss import EKSS, CutOptions
-from ekss.core.scaling import unit_rows, without
-from ekss.datasets import make_union_of_subspaces
 from ekss.graph import score_cut
 from ekss.io import load_model, save_model
 from ekss.metrics import clustering_error
@@ -59,7 +59,7 @@ def leaning(planted):
 
 
 @pytest.fixture(scope="module")
-def automatic_fit(leaning):
+def chosen_fit(leaning):
     return model().fit(leaning)
 
 
@@ -156,19 +156,19 @@ def test_few_features_or_points_leave_less_to_remove():
 
 
 def test_common_direction_is_removed_by_itself_and_only_so_planted_ones_found(
-    planted, leaning, automatic_fit
+    planted, leaning, chosen_fit
 ):
-    assert clustering_error(planted.target, automatic_fit.labels_) == 0
-    assert clustering_error(planted.target, automatic_fit.predict(leaning)) == 0
+    assert clustering_error(planted.target, chosen_fit.labels_) == 0
+    assert clustering_error(planted.target, chosen_fit.predict(leaning)) == 0
     plain = model(remove_components=0).fit(leaning)
     assert clustering_error(planted.target, plain.labels_) > 0.3
-    assert [one.n_removed for one in automatic_fit.removals_][-1] == 0
-    scores = [one.score for one in automatic_fit.removals_]
+    assert [one.n_removed for one in chosen_fit.removals_][-1] == 0
+    scores = [one.score for one in chosen_fit.removals_]
     assert scores == sorted(scores)
     assert len(scores) == 4
-    n_removed = automatic_fit.removals_[0].n_removed
-    assert automatic_fit.removed_.shape == (n_removed, 30)
-    overlap = automatic_fit.removed_ @ automatic_fit.bases_
+    n_removed = chosen_fit.removals_[0].n_removed
+    assert chosen_fit.removed_.shape == (n_removed, 30)
+    overlap = chosen_fit.removed_ @ chosen_fit.bases_
     assert np.abs(overlap).max() < 1e-10
 
 
@@ -205,10 +205,10 @@ def test_number_of_ones_own_is_the_fit_of_points_prepared_by_hand(leaning, n_rem
     assert fitted.score(leaning) == pytest.approx(by_hand.score(prepared))
 
 
-def test_number_that_was_chosen_gives_the_same_fit_if_given(leaning, automatic_fit):
-    given = model(remove_components=len(automatic_fit.removed_)).fit(leaning)
-    same_fit(automatic_fit, given)
-    np.testing.assert_array_equal(automatic_fit.removed_, given.removed_)
+def test_number_that_was_chosen_gives_the_same_fit_if_given(leaning, chosen_fit):
+    given = model(remove_components=len(chosen_fit.removed_)).fit(leaning)
+    same_fit(chosen_fit, given)
+    np.testing.assert_array_equal(chosen_fit.removed_, given.removed_)
 
 
 @pytest.mark.parametrize("params", [{"affine": True}, {"normalize": False}])
@@ -223,13 +223,13 @@ def test_projection_alone_without_unit_length(planted, leaning, params):
 
 
 def test_single_precision_stays_and_gives_the_same_clusters(
-    planted, leaning, automatic_fit
+    planted, leaning, chosen_fit
 ):
     single = model().fit(leaning.astype(np.float32))
     assert single.removed_.dtype == single.bases_.dtype == np.float32
-    assert len(single.removed_) == len(automatic_fit.removed_)
+    assert len(single.removed_) == len(chosen_fit.removed_)
     assert clustering_error(planted.target, single.labels_) == 0
-    assert clustering_error(automatic_fit.labels_, single.predict(leaning)) == 0
+    assert clustering_error(chosen_fit.labels_, single.predict(leaning)) == 0
 
 
 @pytest.mark.parametrize("n_clusters", [3, "auto"])
@@ -276,7 +276,7 @@ def test_number_of_clusters_is_sought_without_the_common_direction(
     assert clustering_error(planted.target, fitted.labels_) == 0
 
 
-def test_warm_start_keeps_the_choice_with_the_members(leaning, automatic_fit, monkeypatch):
+def test_warm_start_keeps_the_choice_with_the_members(leaning, chosen_fit, monkeypatch):
     warm = model(n_members=10, warm_start=True).fit(leaning)
     before, ensemble = warm.removals_, warm._known.ensemble
     with monkeypatch.context() as patch:
@@ -284,7 +284,7 @@ def test_warm_start_keeps_the_choice_with_the_members(leaning, automatic_fit, mo
         warm.set_params(n_members=20, n_jobs=2).fit(leaning)
     assert warm.removals_ == before
     assert warm._known.ensemble.origin == ensemble.origin
-    np.testing.assert_array_equal(warm.labels_, automatic_fit.labels_)
+    np.testing.assert_array_equal(warm.labels_, chosen_fit.labels_)
     seven = CutOptions(score=lambda labels, evidence: 7.0)
     warm.set_params(cut=seven).fit(leaning)
     assert {one.score for one in warm.removals_} == {7.0}
@@ -320,29 +320,29 @@ def test_sample_decides_for_all_rows(planted, leaning, source, tmp_path):
 
 
 def test_workers_do_not_change_the_choice_and_progress_is_shown(
-    leaning, automatic_fit, capsys
+    leaning, chosen_fit, capsys
 ):
-    same_fit(automatic_fit, model(n_jobs=2, verbose=1).fit(leaning))
+    same_fit(chosen_fit, model(n_jobs=2, verbose=1).fit(leaning))
     assert "preprocessing" in capsys.readouterr().err
 
 
-def test_model_file_keeps_what_is_removed(leaning, automatic_fit, tmp_path):
-    save_model(tmp_path / "model.ekss", automatic_fit)
+def test_model_file_keeps_what_is_removed(leaning, chosen_fit, tmp_path):
+    save_model(tmp_path / "model.ekss", chosen_fit)
     loaded = load_model(tmp_path / "model.ekss")
-    np.testing.assert_array_equal(loaded.estimator.removed_, automatic_fit.removed_)
-    np.testing.assert_array_equal(loaded.predict(leaning), automatic_fit.predict(leaning))
+    np.testing.assert_array_equal(loaded.estimator.removed_, chosen_fit.removed_)
+    np.testing.assert_array_equal(loaded.predict(leaning), chosen_fit.predict(leaning))
     np.testing.assert_array_equal(
-        loaded.transform(leaning), automatic_fit.transform(leaning)
+        loaded.transform(leaning), chosen_fit.transform(leaning)
     )
 
 
-def test_report_sees_points_as_the_estimator_does(leaning, automatic_fit):
-    described = describe(automatic_fit, leaning, None, None, None)
+def test_report_sees_points_as_the_estimator_does(leaning, chosen_fit):
+    described = describe(chosen_fit, leaning, None, None, None)
     inputs = check_inputs(described, image_shape=None, n_frames=None)
-    expected = without(leaning, automatic_fit.removed_, unit=True)
+    expected = without(leaning, chosen_fit.removed_, unit=True)
     np.testing.assert_array_equal(inputs.points, expected)
     told = dict(gather_facts(inputs, None).run.found)
-    assert told["remove_components"] == str(len(automatic_fit.removed_))
+    assert told["remove_components"] == str(len(chosen_fit.removed_))
 
 
 def test_estimate_counts_trials_where_they_may_be(planted, leaning, tmp_path):

@@ -3,6 +3,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ekss.datasets import make_union_of_subspaces
+from ekss.ensemble import KSSMember
 from ekss.estimators._copkss import CoPKSS
 from ekss.estimators._ekss import EKSS
 from ekss.estimators._kss import KSS

@@ -395,7 +395,11 @@ def told(**options):
         (GOOD, {"affine": "yes"}, "affine='yes' is not known; pass 'auto' or True"),
         (GOOD, {"affine": 1}, "affine=1; pass True or False"),
         (GOOD, told(init="near"), "init='near' is not known; choose one of 'auto'"),
-        (GOOD, told(n_candidates="all"), "n_candidates='all' is not known; pass 'auto'"),
+        (
+            GOOD,
+            told(n_candidates="all"),
+            "n_candidates='all' is not known; pass 'auto'",
+        ),
         (GOOD, {"cut": CutOptions(divide_by_size=1)}, "divide_by_size=1; pass True"),
         (GOOD, {"cut": CutOptions(pairs="some")}, "pairs='some' is not known"),
         (GOOD, {"cut": CutOptions(score=3)}, "score=3 cannot be called"),

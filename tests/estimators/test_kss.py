@@ -21,7 +21,9 @@ def test_scikit_learn_contract(estimator, check):
 
 @pytest.mark.parametrize("update", ["pca", "power"])
 def test_planted_subspaces_are_recovered(union, update):
-    model = KSS(3, 3, n_init=30, update=update, random_state=0, n_jobs=2).fit(union.data)
+    model = KSS(3, 3, n_init=30, update=update, random_state=0, n_jobs=2).fit(
+        union.data
+    )
     assert clustering_error(union.target, model.labels_) == 0
     assert model.cost_ < 1e-6
     np.testing.assert_array_equal(model.predict(union.data), model.labels_)
