@@ -301,6 +301,7 @@ def test_wrong_parameters_are_left_to_their_own_checks():
             EKSS(2, **params).fit(X)
 
 
+@pytest.mark.filterwarnings("ignore::ekss.ClusteringWarning")
 def test_estimate_is_shown_with_verbose_only(capsys):
     X = np.random.default_rng(0).standard_normal((60, 6))
     EKSS(2, 2, n_base=8, verbose=1, random_state=0).fit(X)

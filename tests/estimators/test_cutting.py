@@ -172,6 +172,7 @@ def test_integers_give_the_one_cut_of_the_paper(union):
     np.testing.assert_array_equal(again.labels_, model.labels_)
 
 
+@pytest.mark.filterwarnings("ignore::ekss.ClusteringWarning")
 def test_automatic_top_q_of_the_one_cut_is_a_sixth_of_a_cluster_from_3_to_10(union):
     # one cut is asked for by a number of eigenvectors
     model = EKSS(3, 4, n_base=5, n_eigenvectors=4, random_state=0)
@@ -251,6 +252,7 @@ def test_few_points_are_clustered(n_samples):
         assert model.labels_.max() < n_clusters
 
 
+@pytest.mark.filterwarnings("ignore::ekss.ClusteringWarning")
 def test_points_without_length_and_equal_points_are_clustered():
     for X in (np.zeros((20, 5)), np.ones((20, 5))):
         for affine in (False, True, "auto"):
