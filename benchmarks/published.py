@@ -314,12 +314,13 @@ def _version_note(newest: str, table: str) -> str:
             "shipped one, and are to be computed again."
         )
     runs = json.loads((RESULTS / "table1.json").read_text())
-    made = f"Our figures are of code {newest} (commit {', '.join(runs[-1]['commits'])})"
+    made = f"code {newest} (commit {', '.join(runs[-1]['commits'])})"
     if _OTHER not in table:
-        return f"{made}."
+        return f"Our figures are of {made}."
     return (
-        f"{made}; {_OTHER} marks those that earlier versions of the code made, which "
-        "are not those of the shipped default and are to be computed again."
+        f"Figures without {_OTHER} are of {made}. Those with {_OTHER} were made by "
+        "earlier versions of the code, are not those of the shipped default, and are "
+        "to be computed again."
     )
 
 

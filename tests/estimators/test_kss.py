@@ -75,6 +75,7 @@ def test_affine_flats_are_recovered():
     assert model.offsets_.shape == (3, 5)
 
 
+@pytest.mark.filterwarnings("ignore::ekss.ClusteringWarning")
 def test_zero_rows_duplicates_and_few_points_are_clustered(union):
     X = np.vstack([union.data[:6], np.zeros((2, 20)), union.data[:6]])
     model = KSS(5, 4, random_state=0).fit(X)

@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 from ekss import KSS
 from ekss.report import _layout
@@ -53,6 +54,7 @@ def test_one_cluster_is_laid_out_by_its_points(union):
     assert variances.sum() <= (total[1] ** 2).sum()
 
 
+@pytest.mark.filterwarnings("ignore::ekss.ClusteringWarning")
 def test_a_sample_is_drawn_of_many_points_and_no_cluster_is_lost(monkeypatch, rng):
     monkeypatch.setattr(_layout, "MOST_DOTS", 30)
     X = rng.standard_normal((200, 5))

@@ -48,7 +48,7 @@ def blas() -> str:
         for one in threadpool_info()
         if one["user_api"] == "blas"
     }
-    return "; ".join(sorted(found)) or UNKNOWN
+    return " and ".join(sorted(found)) or UNKNOWN
 
 
 @cache

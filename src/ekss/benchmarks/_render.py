@@ -201,7 +201,7 @@ def version_of_entries(entries: Sequence[Entry], current: str | None) -> str:
 
 _HEAD = "dataset method column paper mean spread lowest highest seeds seconds"
 _TAIL = "peak_megabytes parameters reason code commit libraries"
-_BETWEEN = "; "
+_BETWEEN = " | "
 
 
 def errors_csv(entries: Sequence[Entry]) -> str:

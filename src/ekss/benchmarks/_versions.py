@@ -120,7 +120,8 @@ def code_in(row: Mapping[str, Any]) -> str:
 def libraries_in(row: Mapping[str, Any]) -> str:
     """Return libraries and kind of processor of a row, in words."""
     versions = row.get("versions") or {}
-    told = [f"{name} {value}" for name, value in versions.items() if name != "ekss"]
+    known = sorted((name, value) for name, value in versions.items() if name != "ekss")
+    told = [f"{name} {value}" for name, value in known]
     return ", ".join([*told, f"BLAS {row.get('blas') or UNKNOWN}"])
 
 
