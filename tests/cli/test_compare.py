@@ -1,9 +1,11 @@
 import csv
 import json
 
+import numpy as np
 import pytest
 
-from ekss import SSCOMP
+from ekss import KSS, SSCOMP, TSC
+from ekss.datasets import make_union_of_subspaces
 
 
 def test_methods_are_tabled_in_the_order_asked_for(ekss, files):
@@ -62,3 +64,56 @@ def test_default_methods_all_run(ekss, files):
     names = [row["method"] for row in rows]
     assert names == ["ekss", "kss", "tsc", "ensc"]
     assert all(row["scores"] is None and row["failed"] is None for row in rows)
+
+
+@pytest.fixture(params=[0, 1, 2])
+def planes(request, tmp_path):
+    """Write four planes with little noise; return the true labels."""
+    data = make_union_of_subspaces(
+        n_subspaces=4,
+        dims=2,
+        n_features=12,
+        n_per_subspace=50,
+        noise=0.05,
+        random_state=request.param,
+    )
+    np.save(tmp_path / "planes.npy", data.data)
+    np.save(tmp_path / "truth.npy", data.target)
+    return data.target
+
+
+@pytest.mark.parametrize("words", [(), ("--dim", 2), ("--dim", 3)])
+def test_perfect_labels_win_over_wrong_ones(ekss, planes, monkeypatch, words):
+    lines = KSS(4, 1, random_state=0)
+
+    def fit_lines(self, X, y=None):
+        self.labels_ = lines.fit(X).labels_
+        return self
+
+    def fit_truth(self, X, y=None):
+        self.labels_ = planes
+        return self
+
+    # the method of wrong labels has them from lines, where planes are right
+    monkeypatch.setattr(SSCOMP, "fit", fit_lines)
+    monkeypatch.setattr(TSC, "fit", fit_truth)
+    words = ("--methods", "sscomp,tsc", "--labels", "truth.npy", *words, "--json")
+    ended = ekss("compare", "planes.npy", "-k", 4, "--jobs", 1, *words)
+    wrong, perfect = json.loads(ended.out)["methods"]
+    assert wrong["scores"]["error"] > 0.1
+    assert perfect["scores"]["error"] == 0
+    assert perfect["residual"] < 0.1 * wrong["residual"]
+
+
+def test_dimensions_are_the_same_for_all_and_stated(ekss, files, planes):
+    words = ("--methods", "kss,tsc", "--jobs", 1)
+    ended = ekss("compare", "planes.npy", "-k", 4, *words)
+    summary = json.loads(ekss("compare", "planes.npy", "-k", 4, *words, "--json").out)
+    dims = summary["judged_dims"]
+    assert 2 in dims
+    span = str(dims[0]) if len(dims) == 1 else f"{dims[0]} to {dims[-1]}"
+    assert f"subspaces of dimension {span} (estimated from the data)" in ended.out
+    given = ekss("compare", "planes.npy", "-k", 4, *words, "--dim", 5, "-o", "t.csv")
+    assert "linear subspaces of dimension 5 (--dim)" in given.out
+    with open(files / "t.csv", newline="") as stream:
+        assert [row["judged_dims"] for row in csv.DictReader(stream)] == ["5", "5"]

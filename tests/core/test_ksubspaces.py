@@ -20,7 +20,10 @@ def test_assign_equals_the_smallest_residual(affine, dtype):
     flats = random_start(X, 6, 3, affine, rng)
     a = assign(X, flats)
     residuals = squared_residuals(X.astype(float), flats)
-    np.testing.assert_array_equal(a.labels, residuals.argmin(axis=1))
+    own_residual = residuals[np.arange(500), a.labels]
+    # of subspaces that are equally near up to rounding, either will do
+    rounding = 1e-5 if dtype == np.float32 else 1e-12
+    np.testing.assert_allclose(own_residual, residuals.min(axis=1), atol=rounding)
     norms = (X.astype(float) ** 2).sum(axis=1)
     np.testing.assert_allclose(a.gains, norms - residuals.min(axis=1), atol=2e-5)
     own = np.einsum("nd,ndj->nj", X, flats.bases[a.labels])

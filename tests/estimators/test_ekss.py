@@ -137,7 +137,8 @@ def test_members_can_be_run_in_any_order(union):
     for b in np.random.default_rng(0).permutation(12):
         member = run_member(union.data, seed, int(b), options)
         np.testing.assert_array_equal(member.labels, model.base_labels_[:, b])
-        assert member.weight == model.base_weights_[b]
+        # BLAS may use more threads here than within the fit
+        assert member.weight == pytest.approx(model.base_weights_[b], rel=1e-12)
 
 
 def min_score(model):

@@ -79,6 +79,7 @@ def test_words_are_numbered_in_sorted_order(tmp_path):
         ("label\n2\n0\n1\n", None),
         ("2.0\n0.0\n1.0\n", None),
         ("id,label\n9,2\n8,0\n7,1\n", None),
+        ("customer_id,group\n9,2\n8,0\n7,1\n", None),
         ("u,2\nv,0\nw,1\n", None),
         ("who,group\nu,2\nv,0\nw,1\n", None),
         ("x,y,class\n1.5,3,2\n2.5,3,0\n3.5,3,1\n", "class"),

@@ -228,3 +228,41 @@ def test_failed_write_leaves_the_earlier_model(tmp_path, monkeypatch):
         save_model(tmp_path / "m", fitted)
     assert (tmp_path / "m").read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["m"]
+
+
+NAMES = [f"sensor{i}" for i in range(12)]
+
+
+@pytest.mark.parametrize("steps", [0, 1])
+@pytest.mark.parametrize("framed", [True, False])
+def test_names_of_columns_are_kept_and_checked(tmp_path, steps, framed):
+    X = some_points()
+    frame = pd.DataFrame(X, columns=NAMES)
+    seen = frame if framed else X
+    before = [UnitRows().fit(seen)][:steps]
+    fitted = KSS(3, 2, n_init=2, random_state=0).fit(X if steps else seen)
+    names = None if framed else NAMES
+    save_model(tmp_path / "m", fitted, preprocessing=before, feature_names=names)
+    model = load_model(tmp_path / "m")
+    assert model.feature_names == tuple(NAMES)
+    expected = fitted.predict(X if steps or not framed else frame)
+    np.testing.assert_array_equal(model.predict(frame), expected)
+    with pytest.raises(ValueError, match="must be in the same order"):
+        model.predict(frame[NAMES[::-1]])
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        model.predict(X)
+
+
+def test_a_model_without_names_says_so(tmp_path):
+    save_model(tmp_path / "m", KSS(3, 2, n_init=2, random_state=0).fit(some_points()))
+    assert load_model(tmp_path / "m").feature_names is None
+
+
+def test_names_that_do_not_belong_to_the_model_are_refused(tmp_path):
+    X = some_points()
+    fitted = KSS(3, 2, n_init=2, random_state=0).fit(pd.DataFrame(X, columns=NAMES))
+    with pytest.raises(InputError, match="11 names, but the model was fitted on 12"):
+        save_model(tmp_path / "m", fitted, feature_names=NAMES[1:])
+    with pytest.raises(InputError, match="not those that the model was fitted on"):
+        save_model(tmp_path / "m", fitted, feature_names=NAMES[::-1])
+    save_model(tmp_path / "m", fitted, feature_names=NAMES)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from ekss.cli._columns import columns_line, doubts
 from ekss.cli._errors import collected_warnings, no_fault_of_input
 from ekss.cli._methods import Settings, has_subspaces, in_options, make_estimator
 from ekss.cli._outputs import (
@@ -90,6 +91,8 @@ def run(request: Request, *, silent: bool, as_json: bool) -> None:
     if not request.steps:
         check_dim(found.shape[1], request.settings.dim)
     voice.plan(_plan(request, found))
+    doubted = doubts(found, request.steps)
+    voice.warn(doubted)
     outcome = _work(request, found, estimator, voice)
     with no_fault_of_input("making the report"):
         page = _report(request, found, outcome, voice)
@@ -97,7 +100,7 @@ def run(request: Request, *, silent: bool, as_json: bool) -> None:
     with no_fault_of_input("writing the results"):
         written = write_all(_outputs(request, found, outcome, page))
     if as_json:
-        _say_json(request, found, outcome, written)
+        _say_json(request, found, outcome, doubted, written)
     _say_summary(outcome, written, voice)
 
 
@@ -129,7 +132,7 @@ def _plan(request: Request, found: Read) -> list[tuple[str, str]]:
         else "number of clusters from the data"
     )
     chosen = settings or "settings chosen from the data or by default"
-    lines = [("Read", described(found))]
+    lines = [("Read", described(found)), *columns_line(found)]
     if request.steps:
         lines.append(("Prepare", ", ".join(step.word for step in request.steps)))
     lines.append(
@@ -179,7 +182,12 @@ def _outputs(
         outputs.append(
             Output(
                 request.model,
-                lambda path: save_model(path, outcome.estimator, preprocessing=steps),
+                lambda path: save_model(
+                    path,
+                    outcome.estimator,
+                    preprocessing=steps,
+                    feature_names=found.points.feature_names,
+                ),
             )
         )
     if request.report is not None and page is not None:
@@ -207,6 +215,7 @@ def _report(
             image_shape=points.image_shape,
             n_frames=points.n_frames,
             ids=points.ids,
+            feature_names=points.feature_names,
             title=request.source.data.name,
             source=points.source,
             seconds=outcome.seconds,
@@ -251,7 +260,11 @@ def _found(outcome: Outcome) -> str:
 
 
 def _say_json(
-    request: Request, found: Read, outcome: Outcome, written: tuple[Path, ...]
+    request: Request,
+    found: Read,
+    outcome: Outcome,
+    doubted: list[str],
+    written: tuple[Path, ...],
 ) -> None:
     import json
 
@@ -269,7 +282,7 @@ def _say_json(
         "clusters": [asdict(row) for row in outcome.clusters],
         "seconds": outcome.seconds,
         "scores": None if outcome.scores is None else outcome.scores.as_dict(),
-        "warnings": outcome.warnings,
+        "warnings": [*doubted, *outcome.warnings],
         "outputs": [str(path) for path in written],
     }
     typer.echo(json.dumps(summary, indent=2, allow_nan=False))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from ekss.cli._columns import columns_line, doubts
 from ekss.cli._errors import (
     FAILED,
     collected_warnings,
@@ -87,6 +88,8 @@ def run(request: Request, voice: Voice, *, as_json: bool) -> None:
     if not request.steps:
         check_dim(found.shape[1], request.settings.dim)
     voice.plan(_plan(request, found))
+    doubted = doubts(found, request.steps)
+    voice.warn(doubted)
     with voice.waiting("preparing"):
         features = prepare(
             found.points.points,
@@ -95,20 +98,23 @@ def run(request: Request, voice: Voice, *, as_json: bool) -> None:
             jobs=request.jobs,
         ).rows
     check_dim(features.shape[1], request.settings.dim)
-    rows = _rows(request, features, found, voice)
+    dims = _judged_dims(request, features)
+    rows = _rows(request, features, dims, found, voice)
     if request.output is not None:
-        text = _separated(rows, "," if request.output.suffix == ".csv" else "\t")
+        separator = "," if request.output.suffix == ".csv" else "\t"
+        text = _separated(rows, dims, separator)
         with no_fault_of_input("writing the table"):
             write_all([Output(request.output, lambda path: path.write_text(text))])
     if as_json:
-        _say_json(request, found, rows)
+        _say_json(request, found, dims, doubted, rows)
     _say_table(rows, voice)
+    voice.line(_judged_at(request, dims))
     if any(row.failed for row in rows):
         raise typer.Exit(FAILED)
 
 
 def _plan(request: Request, found: Read) -> list[tuple[str, str]]:
-    lines = [("Read", described(found))]
+    lines = [("Read", described(found)), *columns_line(found)]
     if request.steps:
         lines.append(("Prepare", ", ".join(step.word for step in request.steps)))
     count = f"{request.clusters} clusters, seed {request.seed}"
@@ -118,14 +124,48 @@ def _plan(request: Request, found: Read) -> list[tuple[str, str]]:
     return lines
 
 
+def _judged_dims(request: Request, features: NDArray[np.floating]) -> tuple[int, ...]:
+    """Return the dimensions at which the labels of every method are judged."""
+    from ekss.cli._measures import judged_dims
+
+    if isinstance(request.settings.dim, int):
+        return (request.settings.dim,)
+    return judged_dims(
+        features,
+        request.clusters,
+        affine=bool(request.settings.affine),
+        seed=request.seed,
+    )
+
+
+def _judged_at(request: Request, dims: tuple[int, ...]) -> str:
+    """Say what the residual is measured with."""
+    settings = request.settings
+    kind = "affine" if settings.affine else "linear"
+    origin = "estimated from the data" if settings.dim is None else "--dim"
+    return (
+        f"Residual of every method: outside {kind} subspaces of dimension "
+        f"{_span(dims)} ({origin}) fitted to its clusters"
+    )
+
+
+def _span(dims: tuple[int, ...]) -> str:
+    return str(dims[0]) if len(dims) == 1 else f"{dims[0]} to {dims[-1]}"
+
+
 def _rows(
-    request: Request, features: NDArray[np.floating], found: Read, voice: Voice
+    request: Request,
+    features: NDArray[np.floating],
+    dims: tuple[int, ...],
+    found: Read,
+    voice: Voice,
 ) -> list[Row]:
     """Run the methods one after the other, also after one fails."""
     runs = []
     for method in request.methods:
         voice.stage(method)
-        runs.append(_attempt(request, method, features, found, show=not voice.silent))
+        show = not voice.silent
+        runs.append(_attempt(request, method, features, dims, found, show=show))
     return [replace(run.row, agreement=_agreement(run, runs)) for run in runs]
 
 
@@ -133,6 +173,7 @@ def _attempt(
     request: Request,
     method: str,
     features: NDArray[np.floating],
+    dims: tuple[int, ...],
     found: Read,
     *,
     show: bool,
@@ -142,7 +183,7 @@ def _attempt(
         with collected_warnings() as warned:
             labels = _labels(request, method, features, show=show)
         seconds = time.perf_counter() - start
-        row = _measured(request, method, labels, features, found)
+        row = _measured(request, method, labels, features, dims, found)
     except Exception as error:
         seconds = time.perf_counter() - start
         reason = one_line(in_options(str(error))) or type(error).__name__
@@ -173,20 +214,16 @@ def _measured(
     method: str,
     labels: NDArray[np.int64],
     features: NDArray[np.floating],
+    dims: tuple[int, ...],
     found: Read,
 ) -> Row:
     import numpy as np
 
-    from ekss.cli._measures import common_dim, residual_share, score
+    from ekss.cli._measures import residual_share, score
 
-    settings = request.settings
-    dim = settings.dim
-    if not isinstance(dim, int):
-        dim = common_dim(features, request.clusters, request.seed)
+    affine = bool(request.settings.affine)
     sizes = np.sort(np.bincount(labels, minlength=request.clusters))[::-1]
-    residual = residual_share(
-        features, labels, dim, affine=bool(settings.affine), seed=request.seed
-    )
+    residual = residual_share(features, labels, dims, affine=affine, seed=request.seed)
     scores = None if found.labels is None else score(found.labels, labels)
     return Row(method, 0.0, tuple(sizes.tolist()), residual, scores=scores)
 
@@ -233,18 +270,20 @@ def _decimals(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
 
-def _separated(rows: list[Row], separator: str) -> str:
+def _separated(rows: list[Row], dims: tuple[int, ...], separator: str) -> str:
     """Return the table as lines of text."""
     import csv
     import io
 
     names = ("method", "seconds", "sizes", "residual", "agreement", "error", "nmi")
-    lines: list[tuple[str, ...]] = [(*names, "ari", "failed")]
+    lines: list[tuple[str, ...]] = [(*names, "ari", "failed", "judged_dims")]
     for row in rows:
         scores = (None,) * 3 if row.scores is None else row.scores.as_dict().values()
         sizes = " ".join(map(str, row.sizes))
         values: tuple[Any, ...] = (row.residual, row.agreement, *scores, row.failed)
-        lines.append((row.method, f"{row.seconds:.3f}", sizes, *map(_cell, values)))
+        judged = " ".join(map(str, dims))
+        start = (row.method, f"{row.seconds:.3f}", sizes)
+        lines.append((*start, *map(_cell, values), judged))
     text = io.StringIO()
     csv.writer(text, delimiter=separator, lineterminator="\n").writerows(lines)
     return text.getvalue()
@@ -256,7 +295,13 @@ def _cell(value: float | str | None) -> str:
     return value if isinstance(value, str) else f"{value:.6g}"
 
 
-def _say_json(request: Request, found: Read, rows: list[Row]) -> None:
+def _say_json(
+    request: Request,
+    found: Read,
+    dims: tuple[int, ...],
+    doubted: list[str],
+    rows: list[Row],
+) -> None:
     import json
 
     summary = {
@@ -267,7 +312,9 @@ def _say_json(request: Request, found: Read, rows: list[Row]) -> None:
         "preprocess": [step.word for step in request.steps],
         "settings": request.settings.given(),
         "seed": request.seed,
+        "judged_dims": list(dims),
         "methods": [asdict(row) for row in rows],
+        "warnings": doubted,
         "outputs": [] if request.output is None else [str(request.output)],
     }
     typer.echo(json.dumps(summary, indent=2, allow_nan=False))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -10,6 +11,9 @@ from numpy.typing import NDArray
 
 from ekss.core.bases import Flats, fit_clusters, group_rows, squared_residuals
 from ekss.core.scaling import unit_rows, without
+
+# Shares below it are rounding errors of exact fits.
+_NOTHING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -74,18 +78,32 @@ def cluster_rows(
 def residual_share(
     rows: NDArray[np.floating],
     labels: NDArray[np.int64],
-    dim: int,
+    dims: Sequence[int],
     *,
     affine: bool,
     seed: int,
 ) -> float:
-    """Return the share of the energy outside subspaces of ``dim`` fitted to clusters.
+    """Return the share of the energy outside subspaces fitted to the clusters.
 
-    Linear subspaces see rows of unit length, affine ones the rows as they are. The
-    same measure for labels of every method, and the cost that K-subspaces minimises.
+    Of several dimensions, the geometric mean, so that each counts by the ratio between
+    methods: a dimension that is too low leaves much of the energy outside whatever
+    the labels, and must not outweigh the others. The same measure for labels of every
+    method, and at one dimension the cost that K-subspaces minimises.
     """
-    exact = rows.astype(np.float64)
-    points = exact - exact.mean(axis=0) if affine else unit_rows(exact)
+    points = _as_judged(rows, affine=affine)
+    shares = [_share_outside(points, labels, dim, affine, seed) for dim in dims]
+    if len(shares) == 1:
+        return shares[0]
+    return float(np.exp(np.log(np.maximum(shares, _NOTHING)).mean()))
+
+
+def _share_outside(
+    points: NDArray[np.floating],
+    labels: NDArray[np.int64],
+    dim: int,
+    affine: bool,
+    seed: int,
+) -> float:
     k = int(labels.max()) + 1
     flats = fit_clusters(points, labels, k, dim, affine=affine, seed=seed)
     outside = sum(
@@ -94,6 +112,26 @@ def residual_share(
     )
     total = float(np.square(points).sum())
     return outside / total if total > 0 else 0.0
+
+
+def judged_dims(
+    rows: NDArray[np.floating], clusters: int, *, affine: bool, seed: int
+) -> tuple[int, ...]:
+    """Return the dimensions that subspaces may have, as EKSS estimates them."""
+    from ekss.core.parallel import one_blas_thread
+    from ekss.estimators._auto import estimate_geometry
+
+    points = _as_judged(rows, affine=affine)
+    rng = np.random.default_rng(seed)
+    with one_blas_thread():
+        found = estimate_geometry(points, clusters, rng, affine=affine)
+    return tuple(range(found.low, found.high + 1))
+
+
+def _as_judged(rows: NDArray[np.floating], *, affine: bool) -> NDArray[np.floating]:
+    """Scale rows to unit length for linear subspaces, centre them for affine ones."""
+    exact = rows.astype(np.float64)
+    return exact - exact.mean(axis=0) if affine else unit_rows(exact)
 
 
 def common_dim(rows: NDArray[np.floating], clusters: int, seed: int) -> int:

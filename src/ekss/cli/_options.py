@@ -97,8 +97,9 @@ Key = Annotated[
 IdColumn = Annotated[
     str | None,
     typer.Option(
-        help="Column of names of the rows, kept in the result.",
-        show_default="a first column of texts",
+        help="Column of names of the rows, kept in the result; none makes all columns "
+        "features.",
+        show_default="a first column of texts, or one called id or ..._id",
         rich_help_panel=_READING,
     ),
 ]

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from ekss.io import Points
 
 _TABLES = (".csv", ".tsv", ".parquet")
+# What --id-column says where no column names the rows.
+NO_COLUMN = "none"
 _LEAVE_COLUMN = (
     "leave the column out by --drop-column, or name it by --id-column or, if it holds "
     "true labels, by --labels-key"
@@ -33,6 +35,7 @@ _OPTIONS = (
     (r"\bleave the key out\b", "leave KEY out"),
     (r"\bleave key and\b", "leave KEY and"),
     (r"\bid_column, header and drop\b", "--id-column, --header and --drop-column"),
+    (r"\bid_column=False\b", "--id-column none"),
     (r"\bheader=True\b", "--header"),
     (r"\bheader=False\b", "--no-header"),
     (r"\bdrop the column, or make it the id column", _LEAVE_COLUMN),
@@ -48,6 +51,7 @@ class Source:
     id_column: str | None = None
     header: bool | str = "auto"
     drop: tuple[str, ...] = ()
+    columns: tuple[str, ...] | None = None
     image_size: tuple[int, int] | None = None
     labels: Path | None = None
     labels_key: str | None = None
@@ -93,6 +97,9 @@ class Read:
             "kind": self.points.kind,
             "n_points": n,
             "n_features": n_features,
+            "columns": _plain(self.points.feature_names),
+            "id_column": self.points.id_name,
+            "left_out": list(self.points.left_out),
         }
 
 
@@ -144,7 +151,13 @@ def described(found: Read) -> str:
         what = f"{counted(n, 'track')} over {counted(points.n_frames, 'frame')}"
     known = "" if found.labels is None else ", with true labels for scoring"
     named = "" if points.ids is None else ", with names"
+    if points.id_name is not None:
+        named = f", named by column {points.id_name!r}"
     return f"{points.source}: {what}{named}{known}"
+
+
+def _plain(names: tuple[str, ...] | None) -> list[str] | None:
+    return None if names is None else list(names)
 
 
 @contextmanager
@@ -168,9 +181,10 @@ def _points(source: Source, least_rows: int) -> Points:
         read_points,
         source.data,
         key=source.key,
-        id_column=source.id_column,
+        id_column=False if source.id_column == NO_COLUMN else source.id_column,
         header=source.header,
         drop=source.left_out,
+        columns=source.columns,
         least_rows=least_rows,
     )
     size = source.image_size

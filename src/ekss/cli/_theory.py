@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ekss.cli._options import Data, Debug, Jobs, Key, LabelsKey, Quiet, Seed
+from ekss.cli._options import (
+    Data,
+    Debug,
+    DropColumn,
+    Header,
+    IdColumn,
+    Jobs,
+    Key,
+    LabelsKey,
+    Quiet,
+    Seed,
+)
 
 if TYPE_CHECKING:
     from ekss.cli._reading import Source
@@ -132,6 +143,9 @@ def theory(
     labels: LabelFile = None,
     key: Key = None,
     labels_key: LabelsKey = None,
+    id_column: IdColumn = None,
+    header: Header = None,
+    drop_column: DropColumn = None,
     dim: Dim = None,
     q: Neighbours = None,
     members: Members = 1000,
@@ -174,7 +188,15 @@ def theory(
             rows=rows,
             jobs=check_jobs(jobs),
         )
-        source = Source(data, key=key, labels=labels, labels_key=labels_key)
+        source = Source(
+            data,
+            key=key,
+            id_column=id_column,
+            header="auto" if header is None else header,
+            drop=tuple(drop_column or ()),
+            labels=labels,
+            labels_key=labels_key,
+        )
         _run(source, wishes, output, as_json=as_json, quiet=quiet)
 
 
@@ -207,9 +229,11 @@ def _run(
 def _page(source: Source, wishes: Wishes, *, silent: bool) -> Page:
     from rich.console import Console
 
+    from ekss.cli._columns import doubts, left_out
     from ekss.cli._reading import read
     from ekss.cli._theory_assess import assess
     from ekss.cli._theory_page import make_page
+    from ekss.cli._voice import Voice
 
     found = read(source)
     if found.labels is None:
@@ -217,6 +241,9 @@ def _page(source: Source, wishes: Wishes, *, silent: bool) -> Page:
             "the guarantees are about given clusters; name their labels with --labels, "
             "or with --labels-key if they are in the data file"
         )
+    voice = Voice(silent)
+    voice.warn([f"{found.points.source}: {text}" for text in left_out(found)])
+    voice.warn(doubts(found))
     console = Console(stderr=True, quiet=silent)
     with console.status("reading") as status:
         result = assess(found.points.points, found.labels, wishes, status.update)

@@ -14,64 +14,67 @@ from typing import NoReturn, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
+from ekss.io._columns import (
+    ID_NAMES,
+    Aside,
+    Choice,
+    column_number,
+    is_number,
+    matched_columns,
+    may_be_identifier,
+)
 from ekss.io._errors import InputError, one_line
 
 _SEPARATORS = ",;\t"
-_HEADER_NAMES = ("", "id", "ids", "index", "name", "names")
+_HEADER_NAMES = (*ID_NAMES, "name", "names")
 _LEAST_NUMBERED = 3
-_LISTED = 12
 _LARGE = 2**20
 
 
 @dataclass(frozen=True)
-class Choice:
-    """What the caller said about columns."""
-
-    id_column: str | int | None = None
-    header: bool | str = "auto"
-    drop: tuple[str | int, ...] = ()
-
-
-@dataclass(frozen=True)
-class Text:
-    """A parsed table: numbers, and the one column that may name the rows.
-
-    ``aside`` holds the texts of that column, the asked for or the first one; None
-    where the first column was dropped. ``lines`` are line numbers, from 1.
-    """
-
-    values: NDArray[np.float64]
-    names: tuple[str, ...]
-    lines: Sequence[int]
-    has_header: bool
-    aside: list[str] | None
-    aside_name: str | None
-
-    def aside_numbers(self, path: Path) -> NDArray[np.float64]:
-        """Return the column aside as numbers."""
-        assert self.aside is not None
-        column = np.empty(len(self.aside))
-        for row, value in enumerate(self.aside):
-            if not is_number(value):
-                name = self.aside_name or ""
-                raise _no_number(path, self.lines[row], name, value)
-            column[row] = float(value)
-        return column
-
-
-@dataclass(frozen=True)
 class Layout:
-    """Where the columns are: names of all, which are numbers, which is aside.
+    """Where the columns are: names of all, which are numbers, which may name rows.
 
-    ``skip`` is the number of lines before the first row of data.
+    ``skip`` is the number of lines before the first row of data; ``matched`` is whether
+    the columns of numbers were chosen by name.
     """
 
     names: list[str]
     has_header: bool
     skip: int
     numeric: list[int]
-    aside: int | None
+    asides: list[int]
+    dropped: set[int]
+    matched: bool
     separator: str
+
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """Names of the columns that nobody asked for."""
+        known = {*self.numeric, *self.asides, *self.dropped}
+        return tuple(name for i, name in enumerate(self.names) if i not in known)
+
+
+@dataclass(frozen=True)
+class Text:
+    """A parsed table: numbers, and the columns that may name the rows, as texts.
+
+    ``lines`` are line numbers, from 1.
+    """
+
+    layout: Layout
+    values: NDArray[np.float64]
+    lines: Sequence[int]
+    asides: tuple[Aside, ...]
+
+    def numbers(self, path: Path, aside: Aside) -> NDArray[np.float64]:
+        """Return a column that was put aside as numbers."""
+        column = np.empty(len(aside.values))
+        for row, value in enumerate(aside.values):
+            if not is_number(value):
+                raise _no_number(path, self.lines[row], aside.name, value)
+            column[row] = float(value)
+        return column
 
 
 def parse_text(path: Path, choice: Choice) -> Text:
@@ -104,30 +107,6 @@ def ragged(path: Path, line: int, found: int, wanted: int) -> InputError:
         f"{path} has {found} column{'' if found == 1 else 's'} in line {line}, but "
         f"{wanted} in the first; give every line the same number"
     )
-
-
-def column_number(path: Path, names: Sequence[str], column: str | int) -> int:
-    """Return the position of a column given by name, or by number from 0."""
-    if column in names:
-        return list(names).index(str(column))
-    digits = isinstance(column, int) or column.isdecimal()
-    if digits and 0 <= int(column) < len(names):
-        return int(column)
-    listed = ", ".join(map(repr, names[:_LISTED]))
-    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    raise InputError(
-        f"{path} has no column {column!r}; it has {listed}{more}, or numbers from 0 "
-        f"to {len(names) - 1}"
-    )
-
-
-def is_number(text: str) -> bool:
-    """Whether the text is a number as this reader understands them."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return "_" not in text
 
 
 def _opened(path: Path) -> TextIO:
@@ -171,14 +150,21 @@ def _layout(path: Path, choice: Choice) -> Layout:
         # numpy.savetxt marks its header so
         names[0] = names[0].removeprefix("#").strip()
     dropped = {column_number(path, names, column) for column in choice.drop}
-    aside: int | None = 0
-    if choice.id_column is not None:
-        aside = column_number(path, names, choice.id_column)
-    if aside in dropped:
-        aside = None
-    numeric = [i for i in range(len(names)) if i != aside and i not in dropped]
+    matched = has_header and choice.columns is not None
+    features: list[int] = []
+    if matched and choice.columns is not None:
+        features = matched_columns(path, names, choice.columns, dropped)
+    likely = [
+        i
+        for i, name in enumerate(names)
+        if i not in features and (i == 0 or (has_header and may_be_identifier(name)))
+    ]
+    asides = choice.asides(path, names, likely, dropped)
+    if not matched:
+        features = [i for i in range(len(names)) if i not in {*asides, *dropped}]
+    skip = line if has_header else 0
     return Layout(
-        names, has_header, line if has_header else 0, numeric, aside, separator
+        names, has_header, skip, features, asides, dropped, matched, separator
     )
 
 
@@ -205,6 +191,8 @@ def _is_header(path: Path, row: list[str], choice: Choice) -> bool:
         if isinstance(name, str) and not is_number(name)
     ):
         return True
+    if choice.columns is not None and _names_most(row, choice.columns):
+        return True
     inner = row[1:] or row
     numbers = sum(map(is_number, inner))
     texts = sum(bool(value.strip()) for value in inner) - numbers
@@ -220,13 +208,21 @@ def _is_header(path: Path, row: list[str], choice: Choice) -> bool:
     counted = [str(i) for i in range(len(row))]
     if len(row) >= _LEAST_NUMBERED and row == counted:
         return True
-    return len(row) > 1 and row[0].strip().lower() in _HEADER_NAMES
+    first = row[0].strip()
+    named = first.lower() in _HEADER_NAMES or may_be_identifier(first)
+    return len(row) > 1 and named
+
+
+def _names_most(row: list[str], columns: Sequence[str]) -> bool:
+    """Whether a row holds most of the names; they may be numbers, such as years."""
+    texts = {value.strip() for value in row}
+    return len(texts) == len(row) and 2 * len(texts & set(columns)) > len(columns)
 
 
 def _parse_exactly(path: Path, layout: Layout) -> Text:
     """Read row by row; every fault is told with its line."""
     values, lines = array("d"), array("q")
-    aside: list[str] = []
+    asides: list[list[str]] = [[] for _ in layout.asides]
     pick = _picker(layout)
     width = len(layout.names)
     with _opened(path) as stream:
@@ -236,8 +232,8 @@ def _parse_exactly(path: Path, layout: Layout) -> Text:
             if len(row) != width:
                 raise ragged(path, line, len(row), width)
             lines.append(line)
-            if layout.aside is not None:
-                aside.append(row[layout.aside])
+            for values_aside, i in zip(asides, layout.asides, strict=True):
+                values_aside.append(row[i])
             try:
                 values.extend(map(float, pick(row)))
             except ValueError:
@@ -246,7 +242,7 @@ def _parse_exactly(path: Path, layout: Layout) -> Text:
         raise InputError(f"{path} has a header and no row; name a file with content")
     _refuse_underscores(path, layout)
     numbers = np.frombuffer(values, np.float64)
-    return _text(layout, numbers.reshape(len(lines), -1), lines, aside)
+    return _text(layout, numbers.reshape(len(lines), -1), lines, asides)
 
 
 def _picker(layout: Layout) -> Callable[[list[str]], Sequence[str]]:
@@ -291,7 +287,9 @@ def _parse_fast(path: Path, layout: Layout) -> Text | None:
     except ImportError:
         return None
     names = list(map(str, range(len(layout.names))))
-    wanted = layout.numeric if layout.aside is None else [layout.aside, *layout.numeric]
+    wanted = [*layout.asides, *layout.numeric]
+    if len(set(wanted)) < len(wanted):
+        return None
     try:
         table = csv.read_csv(
             path,
@@ -299,7 +297,7 @@ def _parse_fast(path: Path, layout: Layout) -> Text | None:
             csv.ParseOptions(delimiter=layout.separator, newlines_in_values=True),
             csv.ConvertOptions(
                 column_types={
-                    names[i]: string() if i == layout.aside else float64()
+                    names[i]: string() if i in layout.asides else float64()
                     for i in wanted
                 },
                 null_values=[],
@@ -313,25 +311,22 @@ def _parse_fast(path: Path, layout: Layout) -> Text | None:
         values[:, at] = table.column(names[i]).to_numpy()
     if not len(values) or not np.isfinite(values).all():
         return None
-    aside = (
-        [] if layout.aside is None else table.column(names[layout.aside]).to_pylist()
-    )
+    asides = [table.column(names[i]).to_pylist() for i in layout.asides]
     # Right but for blank lines and line breaks in quotes; only messages use them.
     lines = range(layout.skip + 1, layout.skip + 1 + len(values))
-    return _text(layout, values, lines, aside)
+    return _text(layout, values, lines, asides)
 
 
 def _text(
     layout: Layout,
     values: NDArray[np.float64],
     lines: Sequence[int],
-    aside: list[str],
+    asides: Sequence[list[str]],
 ) -> Text:
+    named = zip(layout.asides, asides, strict=True)
     return Text(
-        values=values,
-        names=tuple(layout.names[i] for i in layout.numeric),
-        lines=lines,
-        has_header=layout.has_header,
-        aside=None if layout.aside is None else aside,
-        aside_name=None if layout.aside is None else layout.names[layout.aside],
+        layout,
+        values,
+        lines,
+        tuple(Aside(i, layout.names[i], v, is_first=i == 0) for i, v in named),
     )

@@ -13,13 +13,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ekss.core.files import write_atomically
+from ekss.io._columns import (
+    ID_NAMES,
+    column_number,
+    is_number,
+    may_be_identifier,
+)
 from ekss.io._containers import CONTAINERS, Entry, read_array
-from ekss.io._csv import column_number, is_number, iter_rows, ragged
+from ekss.io._csv import iter_rows, ragged
 from ekss.io._errors import InputError, check_file, one_line, reading, require
 from ekss.io._images import image_paths
 from ekss.io._numbers import whole_numbers
 from ekss.io._points import unknown_ending
-from ekss.io._tables import ID_NAMES, TABLES, parquet_table
+from ekss.io._tables import TABLES, parquet_table
 
 _LABEL_NAMES = ("label", "labels", "class", "cluster", "target", "y")
 _LISTED = 12
@@ -270,7 +276,8 @@ def _without_ids(path: Path, names: Sequence[str], first: Sequence[Any]) -> list
     """Return the second of two columns if the first holds ids."""
     unique = len(set(first)) == len(first)
     is_text = any(not is_number(str(value)) for value in first)
-    if unique and (is_text or names[0].lower() in ID_NAMES):
+    is_named = names[0].lower() in ID_NAMES or may_be_identifier(names[0])
+    if unique and (is_text or is_named):
         return [1]
     raise _undecided(path, names)
 

@@ -6,13 +6,16 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ekss.io._archive import Content, read_archive, refused, write_archive
 from ekss.io._errors import InputError, reading
+
+if TYPE_CHECKING:
+    from ekss.io._steps import Step
 
 _MOST_STEPS = 16
 
@@ -58,7 +61,18 @@ class SavedModel:
     @property
     def n_features(self) -> int:
         """Number of columns that new points must have."""
-        return int((*self.preprocessing, self.estimator)[0].n_features_in_)
+        return int(self._first.n_features_in_)
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Names of the columns that the model was fitted on, None if it had none."""
+        names = getattr(self._first, "feature_names_in_", None)
+        return None if names is None else tuple(map(str, names))
+
+    @property
+    def _first(self) -> Any:
+        """What new points meet first."""
+        return (*self.preprocessing, self.estimator)[0]
 
     def prepare(self, X: ArrayLike) -> Any:
         """Return new points after the preprocessing.
@@ -117,6 +131,7 @@ def save_model(
     estimator: Any,
     *,
     preprocessing: Any = None,
+    feature_names: Sequence[str] | None = None,
 ) -> None:
     """Write a fitted estimator and its preprocessing into one file, in one step.
 
@@ -129,6 +144,10 @@ def save_model(
         Fitted. Methods that cut a graph alone cannot assign new points.
     preprocessing : transformer or sequence of them, default=None
         Fitted transformers of :mod:`ekss.preprocessing`, in the order of use.
+    feature_names : sequence of str, default=None
+        Names of the columns, for a model that was fitted on an array without names,
+        such as ``read_points(...).points``. One that was fitted on a data frame has
+        ``feature_names_in_`` and needs none.
 
     Raises
     ------
@@ -154,6 +173,8 @@ def save_model(
         before = (preprocessing,)
     steps = [pack_step(step, TRANSFORMERS) for step in before]
     last = pack_step(estimator, ESTIMATORS)
+    if feature_names is not None:
+        _name((*steps, last)[0], list(map(str, feature_names)))
     named = [(f"preprocessing.{i}", step) for i, step in enumerate(steps)]
     content = Content(
         {
@@ -170,6 +191,20 @@ def save_model(
     # Whatever is written can be read again.
     _restored(Path(path), content)
     write_archive(Path(path), content)
+
+
+def _name(step: Step, names: list[str]) -> None:
+    """Write down the names of the columns that the first step takes."""
+    about = step.description
+    if len(names) != about["n_features"]:
+        raise InputError(
+            f"feature_names has {len(names)} names, but the model was fitted on "
+            f"{about['n_features']} features; give one name for each"
+        )
+    if about.setdefault("feature_names", names) != names:
+        raise InputError(
+            "feature_names are not those that the model was fitted on; leave them out"
+        )
 
 
 def load_model(path: str | os.PathLike[str]) -> SavedModel:

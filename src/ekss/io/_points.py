@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ekss.io._columns import Choice
 from ekss.io._containers import CONTAINERS, Entry, read_array
 from ekss.io._errors import InputError, check_file
 from ekss.io._images import IMAGES, Size, image_paths, pictures_of_stack, read_images
@@ -44,6 +45,14 @@ class Points:
         Names of the columns, where the file has names.
     source : str
         The file, and the key of the array in brackets.
+    columns : tuple of str or None
+        How ``drop`` and ``id_column`` call the features of a table: by their names, or
+        by their numbers from 0 where it has none.
+    id_name : str or None
+        Name of the column of a table that ``ids`` come from.
+    left_out : tuple of str
+        Columns of a table that are neither features nor ids and were not dropped by
+        the caller: identifiers, and what is not among ``columns``.
 
     Examples
     --------
@@ -68,17 +77,21 @@ class Points:
     n_frames: int | None = None
     feature_names: tuple[str, ...] | None = None
     source: str = ""
+    columns: tuple[str, ...] | None = None
+    id_name: str | None = None
+    left_out: tuple[str, ...] = ()
 
 
 def read_points(
     path: str | os.PathLike[str],
     *,
     key: str | None = None,
-    id_column: str | int | None = None,
+    id_column: str | int | bool | None = None,
     header: bool | str = "auto",
     image_size: tuple[int, int] | None = None,
     grey: bool = True,
     drop: Sequence[str | int] = (),
+    columns: Sequence[str] | None = None,
     least_rows: int = 2,
 ) -> Points:
     """Read points from a file, or images from a folder.
@@ -92,10 +105,14 @@ def read_points(
         Name of the array in .npz, .mat or .h5 (there with its groups: "group/data").
         None takes the only array that may hold points: numbers, two or three axes,
         no single row or column.
-    id_column : str or int, default=None
+    id_column : str, int or False, default=None
         Column of a table that names the points, by name or by number from 0. None
         takes the first column if its values are unique and it is mostly text, or
-        called "id", "ids", "index" or nothing.
+        called "id", "ids", "index" or nothing; else the first identifier with unique
+        values. Further identifiers are left out: columns of words or whole numbers
+        called "id", "customer_id", "Order ID" or "PassengerId", or, if no value comes
+        twice, "index", "Unnamed: 0" or "rownames". False takes every column for a
+        feature.
     header : {"auto", True, False}, default="auto"
         Whether a .csv or .tsv file begins with names. "auto" looks: text beyond the
         first column is names, and so is 0, 1, 2, ... to the last column.
@@ -106,6 +123,10 @@ def read_points(
         a pixel. Only images are concerned.
     drop : sequence of str or int, default=()
         Columns of a table to leave out, such as one of true labels.
+    columns : sequence of str, default=None
+        Names of the columns to take for features, in this order, wherever they stand
+        in the table: missing ones are refused, others left out. Without names in the
+        file nothing can be matched: it is read whole, and ``feature_names`` is None.
     least_rows : int, default=2
         Refuse fewer points. To cluster takes two; one is enough for a model that is
         fitted already.
@@ -145,6 +166,11 @@ def read_points(
     path = Path(path)
     _check_size(image_size)
     _check_least(least_rows)
+    if id_column is True:
+        raise InputError(
+            "id_column=True names no column; pass a name or a number, None to look for "
+            "one, or False for none"
+        )
     if path.is_dir():
         _refuse_table_options(path, id_column, header, drop)
         return _from_folder(path, key, image_size, grey, least_rows)
@@ -156,12 +182,18 @@ def read_points(
                 f"{path} is a table, without keys or images; leave key and image_size "
                 "out"
             )
-        table = read_table(path, id_column, header, drop, least_rows)
+        wanted = None if columns is None else tuple(columns)
+        table = read_table(
+            path, Choice(id_column, header, tuple(drop), wanted), least_rows
+        )
         return Points(
             table.points,
             ids=table.ids,
-            feature_names=table.feature_names,
+            feature_names=table.columns if table.has_names else None,
             source=path.name,
+            columns=table.columns,
+            id_name=table.id_name,
+            left_out=table.left_out,
         )
     if ending not in CONTAINERS:
         raise InputError(unknown_ending(path))
@@ -214,7 +246,10 @@ def _check_least(least_rows: Any) -> None:
 
 
 def _refuse_table_options(
-    path: Path, id_column: str | int | None, header: bool | str, drop: Sequence[Any]
+    path: Path,
+    id_column: str | int | bool | None,
+    header: bool | str,
+    drop: Sequence[Any],
 ) -> None:
     if id_column is not None or header != "auto" or drop:
         raise InputError(

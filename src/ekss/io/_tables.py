@@ -2,40 +2,51 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ekss.io._csv import Choice, column_number, is_number, parse_text
+from ekss.io._columns import (
+    Aside,
+    Choice,
+    Roles,
+    assign_roles,
+    column_number,
+    listed,
+    matched_columns,
+    may_be_identifier,
+)
+from ekss.io._csv import parse_text
 from ekss.io._errors import InputError, one_line, reading, require
 from ekss.io._numbers import as_floats, check_points
 
-ID_NAMES = ("", "id", "ids", "index")
 TABLES = (".csv", ".tsv", ".parquet")
 
 
 @dataclass(frozen=True)
 class Table:
-    """Points of a table, with what its columns and rows are called."""
+    """Points of a table, with what its columns and rows are called.
+
+    ``columns`` are numbers from 0 where the table has no names, ``id_name`` is the
+    column of the ids, ``left_out`` are columns that are neither features nor ids,
+    though nobody dropped them.
+    """
 
     points: NDArray[np.floating]
     ids: tuple[str, ...] | None
-    feature_names: tuple[str, ...] | None
+    columns: tuple[str, ...]
+    has_names: bool
+    id_name: str | None
+    left_out: tuple[str, ...]
 
 
-def read_table(
-    path: Path,
-    id_column: str | int | None,
-    header: bool | str,
-    drop: Sequence[str | int],
-    least_rows: int = 2,
-) -> Table:
+def read_table(path: Path, choice: Choice, least_rows: int = 2) -> Table:
     """Read the points of a table; see :func:`ekss.io.read_points`."""
-    choice = Choice(id_column, header, tuple(drop))
     if path.suffix.lower() == ".parquet":
         with reading(path, "a .parquet file"):
             return _read_parquet(path, choice, least_rows)
@@ -44,33 +55,54 @@ def read_table(
 
 
 def _read_text(path: Path, choice: Choice, least_rows: int) -> Table:
-    """Parse text; the first column becomes a feature where it holds no names."""
+    """Parse text; a column aside that is no identifier becomes a feature."""
     text = parse_text(path, choice)
-    names, points = list(text.names), text.values
-    ids: tuple[str, ...] | None = None
-    if text.aside is not None:
-        if choice.id_column is not None or _names_rows(text.aside, text.aside_name):
-            ids = _checked_ids(path, text.aside, text.aside_name)
-        else:
-            first = text.aside_numbers(path)
-            points = np.column_stack([first, points])
-            names.insert(0, text.aside_name or "0")
+    layout, points = text.layout, text.values
+    roles = assign_roles(text.asides, choice, matched=layout.matched)
+    at = list(layout.numeric)
+    for aside in roles.features:
+        place_of = bisect(at, aside.position)
+        at.insert(place_of, aside.position)
+        points = np.insert(points, place_of, text.numbers(path, aside), axis=1)
+    _refuse_nothing(path, at, roles)
+    names = [layout.names[i] for i in at]
 
     def place(row: int, column: int) -> str:
         return f"line {text.lines[row]}, column {names[column]!r}"
 
     check_points(points, str(path), place, least_rows=least_rows)
-    return Table(points, ids, tuple(names) if text.has_header else None)
+    table = _table(path, points, names, roles, layout.ignored)
+    return replace(table, has_names=layout.has_header)
 
 
-def _names_rows(values: Sequence[str], name: str | None) -> bool:
-    """Whether a first column holds names of rows and not numbers."""
-    if len(set(values)) < len(values):
-        return False
-    if name is not None and name.lower() in ID_NAMES:
-        return True
-    texts = sum(not is_number(value) for value in values)
-    return 2 * texts > len(values)
+def _table(
+    path: Path,
+    points: NDArray[np.floating],
+    names: Sequence[str],
+    roles: Roles,
+    ignored: Sequence[str],
+) -> Table:
+    ids = roles.ids
+    return Table(
+        points,
+        None if ids is None else _checked_ids(path, ids.values, ids.name),
+        tuple(names),
+        True,
+        None if ids is None else ids.name,
+        (*(aside.name for aside in roles.left_out), *ignored),
+    )
+
+
+def _refuse_nothing(path: Path, features: Sequence[Any], roles: Roles) -> None:
+    """Refuse a table that holds identifiers alone."""
+    if features:
+        return
+    found = [aside.name for aside in (roles.ids, *roles.left_out) if aside is not None]
+    beside = f" beside {listed(found)}" if found else ""
+    raise InputError(
+        f"{path} has no column of numbers{beside}; name one that has, or make all "
+        "columns features by id_column=False"
+    )
 
 
 def _checked_ids(
@@ -94,25 +126,34 @@ def _read_parquet(path: Path, choice: Choice, least_rows: int) -> Table:
     names = list(table.column_names)
     if len(set(names)) < len(names):
         raise InputError(f"{path} has two columns of one name; rename one")
-    for column in choice.drop:
-        names[column_number(path, table.column_names, column)] = ""
-    names = [name for name in names if name]
-    id_name = _parquet_id(path, table, names, choice.id_column)
-    ids = None
-    if id_name is not None:
-        values = [str(value) for value in table.column(id_name).to_pylist()]
-        ids = _checked_ids(path, values, id_name)
-        names.remove(id_name)
-    if not names:
-        raise InputError(f"{path} has no column of numbers; name one that has")
-    columns = [_parquet_numbers(path, table, name) for name in names]
+    dropped = {column_number(path, names, column) for column in choice.drop}
+    matched = choice.columns is not None
+    features: list[int] = []
+    if choice.columns is not None:
+        features = matched_columns(path, names, choice.columns, dropped)
+    free = [i for i in range(len(names)) if i not in {*features, *dropped}]
+    known = _known_ids(table, names, free)
+    likely = [i for i in free if i == known or may_be_identifier(names[i])]
+    likely.sort(key=lambda i: i != known)
+    asides = [
+        Aside(i, names[i], _texts(table, i), is_first=i in free[:1])
+        for i in choice.asides(path, names, likely, dropped)
+    ]
+    roles = assign_roles(asides, choice, matched=matched, known=known)
+    apart = {aside.position for aside in (roles.ids, *roles.left_out) if aside}
+    if not matched:
+        features = [i for i in range(len(names)) if i not in {*apart, *dropped}]
+    _refuse_nothing(path, features, roles)
+    columns = [_parquet_numbers(path, table, names[i]) for i in features]
     points = np.column_stack(columns)
 
     def place(row: int, column: int) -> str:
-        return f"row {row}, column {names[column]!r}"
+        return f"row {row}, column {names[features[column]]!r}"
 
     check_points(points, str(path), place, least_rows=least_rows)
-    return Table(points, ids, tuple(names))
+    seen = {*features, *apart, *dropped}
+    ignored = [name for i, name in enumerate(names) if i not in seen]
+    return _table(path, points, [names[i] for i in features], roles, ignored)
 
 
 def parquet_table(path: Path) -> Any:
@@ -121,25 +162,21 @@ def parquet_table(path: Path) -> Any:
     return parquet.read_table(path)
 
 
-def _parquet_id(
-    path: Path, table: Any, names: list[str], asked: str | int | None
-) -> str | None:
-    """Return the column that names the rows: asked for, pandas' index, or the first."""
-    if asked is not None:
-        return table.column_names[column_number(path, table.column_names, asked)]
+def _known_ids(table: Any, names: list[str], free: list[int]) -> int | None:
+    """Return the column that names the rows: pandas' index, or a first one of texts."""
     about = table.schema.pandas_metadata or {}
-    index = [name for name in about.get("index_columns", []) if name in names]
+    index = [i for i in free if names[i] in about.get("index_columns", [])]
     if len(index) == 1:
         return index[0]
-    first = names[0] if names else ""
-    if not first:
+    if not free:
         return None
-    values = table.column(first)
-    is_text = str(values.type) in ("string", "large_string", "string_view")
-    is_named = first.lower() in ID_NAMES
-    if not is_text and not is_named:
-        return None
-    return first if len(values.unique()) == len(values) else None
+    first = table.column(free[0])
+    is_text = str(first.type) in ("string", "large_string", "string_view")
+    return free[0] if is_text and len(first.unique()) == len(first) else None
+
+
+def _texts(table: Any, column: int) -> list[str]:
+    return [str(value) for value in table.column(column).to_pylist()]
 
 
 def _parquet_numbers(path: Path, table: Any, name: str) -> NDArray[np.floating]:

@@ -72,6 +72,7 @@ def build(
     image_shape: tuple[int, ...] | None = None,
     n_frames: int | None = None,
     ids: Iterable[str] | None = None,
+    feature_names: Iterable[str] | None = None,
     title: str | None = None,
     source: str | None = None,
     seconds: float | None = None,
@@ -97,6 +98,9 @@ def build(
         Number of frames, if points are tracks (x_1, y_1, x_2, y_2, ...).
     ids : sequence of str, default=None
         Names of the points, shown with images.
+    feature_names : sequence of str, default=None
+        Names of the columns of the data that were used; None takes
+        ``feature_names_in_`` of the estimator.
     title : str, default=None
         Heading of the page; None names the method and the number of clusters.
     source : str, default=None
@@ -133,5 +137,9 @@ def build(
         facts = gather_facts(inputs, seconds)
     heading = title or f"{facts.run.method}: {facts.run.n_clusters} clusters"
     created = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    summary = summarise(facts, heading, source, created)
+    names = feature_names
+    if names is None:
+        names = getattr(estimator, "feature_names_in_", None)
+    columns = None if names is None else [str(name) for name in names]
+    summary = summarise(facts, heading, source, created, columns)
     return Report(render_page(facts, summary), summary)

@@ -19,7 +19,11 @@ KIND = "ekss report"
 
 
 def summarise(
-    facts: Facts, title: str, source: str | None, created: str
+    facts: Facts,
+    title: str,
+    source: str | None,
+    created: str,
+    feature_names: list[str] | None,
 ) -> dict[str, Any]:
     """Put all numbers of a report into a dict that JSON can hold."""
     run = facts.run
@@ -34,6 +38,7 @@ def summarise(
         "seconds": run.seconds,
         "n_samples": run.n_samples,
         "n_features": run.n_features,
+        "feature_names": feature_names,
         "n_clusters": run.n_clusters,
         "n_left_out": run.n_left_out,
         "n_rows": run.n_rows,
