@@ -9,6 +9,7 @@ from ekss.core.mkf import (
     distances,
     median_k_flats,
 )
+from ekss.core.scaling import unit_rows
 from ekss.core.starts import neighbourhood_start, random_start
 from ekss.datasets import make_union_of_subspaces
 from ekss.metrics import clustering_error
@@ -86,12 +87,25 @@ def test_bases_stay_orthonormal_over_many_steps():
     np.testing.assert_allclose(gram, np.broadcast_to(np.eye(3), gram.shape), atol=1e-5)
 
 
-def test_descend_leaves_its_input_alone():
+@pytest.mark.parametrize("dim", [1, 3, 20])
+def test_descend_leaves_its_input_alone(dim):
     X, _ = planted()
-    flats = Flats(random_bases(3, 20, 3, np.random.default_rng(0)))
+    flats = Flats(random_bases(3, 20, dim, np.random.default_rng(0)))
     before = flats.bases.copy()
     descend(X, flats, np.arange(len(X)), 0.3, 1.0)
     np.testing.assert_array_equal(flats.bases, before)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("seed", range(5))
+def test_lines_along_nearly_collinear_points_stay_orthonormal(seed, dtype):
+    rng = np.random.default_rng(seed)
+    along, across = rng.standard_normal((60, 1)), rng.standard_normal((60, 5))
+    X = unit_rows(along * rng.standard_normal(5) + 1e-6 * across).astype(dtype)
+    result = run(X, seed, n_subspaces=2, dim=1)
+    lengths = np.linalg.norm(result.flats.bases, axis=1)
+    np.testing.assert_allclose(lengths, 1, atol=1e-6)
+    np.testing.assert_array_equal(assign(X, result.flats).labels, result.labels)
 
 
 @pytest.mark.parametrize("seed", range(5))

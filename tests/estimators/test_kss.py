@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from ekss import KSS
+from ekss import KSS, CoPKSS
 from ekss.datasets import make_union_of_subspaces
 from ekss.metrics import clustering_error
 
@@ -30,6 +30,15 @@ def test_planted_subspaces_are_recovered(union, base):
 def test_dimension_is_found_when_it_is_left_to_the_data(union):
     model = KSS(3, n_init=30, random_state=0).fit(union.data)
     assert model.subspace_dim_ == 3
+
+
+@pytest.mark.parametrize("kind", [KSS, CoPKSS])
+@pytest.mark.parametrize("seed", range(3))
+def test_planes_with_little_noise_are_told_apart_by_default(kind, seed):
+    data = make_union_of_subspaces(4, 2, 12, 50, noise=0.05, random_state=seed)
+    model = kind(4, random_state=seed).fit(data.data)
+    assert model.subspace_dim_ == 2
+    assert clustering_error(data.target, model.labels_) == 0
 
 
 def test_more_starts_never_cost_more(union):

@@ -118,8 +118,10 @@ def test_labels_kept_in_a_file_are_the_same(points, tmp_path):
     assert isinstance(on_disk.base_labels_, np.memmap)
     np.testing.assert_array_equal(on_disk.base_labels_, in_memory.base_labels_)
     np.testing.assert_array_equal(on_disk.labels_, in_memory.labels_)
-    stored = np.load(tmp_path / "base_labels_12.npy")
-    np.testing.assert_array_equal(stored.T, in_memory.base_labels_)
+    (path,) = tmp_path.iterdir()
+    assert path.name.startswith("base_labels_12_")
+    assert path.samefile(on_disk.base_labels_.filename)
+    np.testing.assert_array_equal(np.load(path).T, in_memory.base_labels_)
 
 
 def test_labels_in_a_file_grow_with_a_warm_start(points, tmp_path):
@@ -129,8 +131,55 @@ def test_labels_in_a_file_grow_with_a_warm_start(points, tmp_path):
     np.testing.assert_array_equal(model.base_labels_, whole.base_labels_)
 
 
+def test_models_that_share_a_folder_share_no_file(points, tmp_path):
+    options = {"n_base": 8, "labels_dir": tmp_path}
+    first = EKSS(3, random_state=0, **options).fit(points)
+    kept = np.array(first.base_labels_)
+    # fewer points: had the file been opened again, reading the first would be fatal
+    second = EKSS(3, random_state=1, **options).fit(points[::2])
+    again = EKSS(3, random_state=0, **options).fit(points[::3])
+    files = {m.base_labels_.filename for m in (first, second, again)}
+    assert len(files) == len(list(tmp_path.iterdir())) == 3
+    np.testing.assert_array_equal(first.base_labels_, kept)
+    assert second.base_labels_.shape == (len(points[::2]), 8)
+    second.fit(points)
+    assert len(list(tmp_path.iterdir())) == 4
+    np.testing.assert_array_equal(first.base_labels_, kept)
+
+
+def test_files_that_an_ensemble_outgrows_are_deleted(points, tmp_path, monkeypatch):
+    monkeypatch.setattr("ekss.estimators._voting.STEPS", (4, 8, 16))
+    monkeypatch.setattr(
+        "ekss.estimators._agreement.halves_agreement", lambda *a, **k: 0.0
+    )
+    model = EKSS(3, labels_dir=tmp_path, remove_components=0, random_state=0)
+    model.fit(points)
+    assert model.n_base_ == 16
+    (path,) = tmp_path.iterdir()
+    np.testing.assert_array_equal(np.load(path).T, model.base_labels_)
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, MemoryError])
+def test_files_of_a_fit_that_fails_are_deleted(points, tmp_path, monkeypatch, error):
+    model = EKSS(3, n_base=6, labels_dir=tmp_path, random_state=0).fit(points)
+    before, kept = list(tmp_path.iterdir()), np.array(model.base_labels_)
+
+    def fail(*args, **kwargs):
+        raise error("in the middle")
+
+    for place in ("_voting.VotingClusterer._cut", "_members.run_member"):
+        with monkeypatch.context() as patch, pytest.raises(error):
+            patch.setattr(f"ekss.estimators.{place}", fail)
+            model.fit(points + 1)
+        assert list(tmp_path.iterdir()) == before
+    with pytest.raises((ValueError, MemoryError)):
+        model.set_params(memory_limit=1).fit(points)
+    assert list(tmp_path.iterdir()) == before
+    np.testing.assert_array_equal(model.base_labels_, kept)
+
+
 def test_folder_that_is_not_there_is_refused(points, tmp_path):
-    with pytest.raises(ValueError, match=r"labels_dir=.*none' is no folder"):
+    with pytest.raises(ValueError, match=r"labels_dir=.*none' is not a directory"):
         EKSS(3, n_base=5, labels_dir=tmp_path / "none").fit(points)
     with pytest.raises(TypeError, match="labels_dir=3 is int"):
         EKSS(3, n_base=5, labels_dir=3).fit(points)

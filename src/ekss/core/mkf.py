@@ -134,7 +134,7 @@ def descend(
     """
     from ekss.core._rotation import turn_nearest  # loads numba on first use
 
-    columns = np.ascontiguousarray(flats.bases.transpose(0, 2, 1))
+    columns = flats.bases.transpose(0, 2, 1).copy(order="C")
     turn_nearest(X, columns, order, step / length, (_SMOOTHING * length) ** 2)
     # Every step is a rotation up to rounding, which this removes.
     return Flats(np.linalg.qr(columns.transpose(0, 2, 1))[0])

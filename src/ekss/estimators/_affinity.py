@@ -17,6 +17,7 @@ from ekss.core.scaling import unit_rows
 from ekss.core.tsc import nearest_by_angle
 from ekss.estimators._base import LARGEST_SEED, validated
 from ekss.estimators._checks import check_bool, check_int, check_workers
+from ekss.estimators._fitting import all_or_nothing
 from ekss.graph.neighbours import Neighbours, graph_of_rows
 from ekss.graph.spectral import spectral_labels
 
@@ -39,6 +40,7 @@ class AffinityClusterer(ClusterMixin, BaseEstimator):
     random_state: int | np.random.RandomState | None
     verbose: int
 
+    @all_or_nothing
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Cluster the points.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +14,7 @@ from ekss.core.parallel import progress
 from ekss.estimators._auto import Geometry
 from ekss.estimators._coordinates import Coordinates
 from ekss.estimators._cutting import Cutting, gather_evidence, neighbour_counts
+from ekss.estimators._label_room import LabelRoom
 from ekss.estimators._members import Ensemble, run_members
 
 # Points that both halves cluster: enough to see a difference of a percent or two.
@@ -33,7 +33,7 @@ def grow_ensemble(
     cutting: Cutting,
     *,
     known: Ensemble | None,
-    folder: Path | None = None,
+    room: LabelRoom | None = None,
 ) -> tuple[Ensemble, float | None]:
     """Run members step by step until two halves of them agree.
 
@@ -50,7 +50,7 @@ def grow_ensemble(
             known=known,
             n_jobs=cutting.n_jobs,
             show=cutting.show,
-            folder=folder,
+            room=room,
         )
         if count == steps[-1] or not 1 < n_clusters < len(kept.points):
             break

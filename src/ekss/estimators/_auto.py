@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.metrics.pairwise import euclidean_distances
 
 from ekss.estimators._checks import check_int_range, is_auto
+from ekss.estimators._dimension import clear_dim
 
 _PROBES = 64
 _ENERGY = 0.95
@@ -32,12 +33,17 @@ def estimate_dim(
 ) -> int:
     """Estimate the dimension of the subspaces from the neighbourhoods of points.
 
-    For up to 64 random points, take the n_samples / (4 n_clusters) points (at least
-    10) of largest absolute inner product and count the principal directions that hold
-    95 % of their energy; the median count is the estimate, at most 20, half the number
-    of features and a third of the mean cluster size. For affine subspaces the nearest
-    points are taken instead, and their mean is subtracted.
+    Where linear subspaces have little noise, their dimension stands out: see
+    :func:`ekss.estimators._dimension.clear_dim`. Otherwise, for up to 64 random points,
+    take the n_samples / (4 n_clusters) points (at least 10) of largest absolute inner
+    product and count the principal directions that hold 95 % of their energy; the
+    median count is the estimate, at most 20, half the number of features and a third
+    of the mean cluster size. For affine subspaces the nearest points are taken instead,
+    and their mean is subtracted.
     """
+    clear = None if affine else clear_dim(X, n_clusters, *rng.spawn(1))
+    if clear is not None:
+        return clear
     n, n_features = X.shape
     size = min(n, max(10, n // (4 * n_clusters)))
     (count,) = _median_directions(X, size, (_ENERGY,), rng, affine=affine)

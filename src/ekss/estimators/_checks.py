@@ -114,15 +114,15 @@ def check_workers(n_jobs: Any, verbose: Any) -> None:
 
 
 def check_folder(name: str, value: Any) -> Path | None:
-    """Return a folder that is there, or None."""
+    """Return the path of an existing directory, or None."""
     if value is None:
         return None
     if not isinstance(value, (str, PathLike)):
         raise TypeError(
-            f"{name}={value!r} is {type(value).__name__}; pass the path of a folder or "
-            "None"
+            f"{name}={value!r} is {type(value).__name__}; pass the path of a "
+            "directory, or None"
         )
     folder = Path(value)
     if not folder.is_dir():
-        raise ValueError(f"{name}={str(value)!r} is no folder; make it first")
+        raise ValueError(f"{name}={str(value)!r} is not a directory; create it first")
     return folder

@@ -12,8 +12,11 @@ from numpy.typing import NDArray
 from ekss.core.bases import fit_clusters
 from ekss.core.parallel import one_blas_thread
 from ekss.estimators._base import validated
+from ekss.estimators._checks import check_folder
 from ekss.estimators._cutting import Candidate
 from ekss.estimators._extension import extend, learn_extension
+from ekss.estimators._fitting import all_or_nothing
+from ekss.estimators._label_room import LabelRoom
 from ekss.estimators._memory import check_memory
 from ekss.estimators._sampling import (
     draw_sample,
@@ -113,8 +116,12 @@ class EKSS(VotingClusterer):
         Rows that a member is fitted to: those of the sample, or else rows of its own,
         with a last iteration on all. "auto" is 10000, or 100 a cluster; None is all.
     labels_dir : path, default=None
-        Folder for the labels of the members, which are then a memory map of a file
-        ``base_labels_<n_base>.npy`` there; None keeps them in memory.
+        Folder for the labels of the members: ``base_labels_`` is then a memory map of a
+        new file ``base_labels_<n_base>_<random>.npy`` there, whose path is
+        ``base_labels_.filename``. A fit deletes the files that it outgrows, and if it
+        fails all that it made, but never a file of another fit, a fit of the same
+        estimator included: delete those yourself when their model is gone. None keeps
+        labels in memory.
     memory_limit : int, str or None, default=None
         Most memory that the process may take, in bytes or as "4GB"; a fit that is
         estimated to need more is refused before it starts. None is what the machine
@@ -252,6 +259,7 @@ class EKSS(VotingClusterer):
         self.random_state = random_state
         self.verbose = verbose
 
+    @all_or_nothing
     def fit(self, X: Any, y: object = None) -> Self:
         """Cluster the points.
 
@@ -267,13 +275,18 @@ class EKSS(VotingClusterer):
         -------
         self : EKSS
         """
-        with one_blas_thread():
+        labels_dir = check_folder("labels_dir", self.labels_dir)
+        with one_blas_thread(), LabelRoom(labels_dir) as room:
             seed = self._resolve_seed()
             rows = self._rows(X)
             notice = check_memory(self, rows)
             points = self._voted(rows, seed)
             ballot = self._vote(
-                points, seed, notice=notice, keep_flats=self.sample_ is not None
+                points,
+                seed,
+                notice=notice,
+                keep_flats=self.sample_ is not None,
+                room=room,
             )
             cut = self._cut(ballot)
             labels, prepared = cut.labels, ballot.prepared

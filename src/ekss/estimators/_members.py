@@ -6,12 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from joblib import hash as fingerprint
-from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
 from ekss.core.bases import Flats
@@ -22,6 +20,7 @@ from ekss.core.starts import STARTS
 from ekss.core.updates import UPDATES
 from ekss.estimators._auto import Geometry
 from ekss.estimators._checks import check_choice, check_int, check_int_range, is_auto
+from ekss.estimators._label_room import LabelRoom
 from ekss.estimators._sampling import resolve_max_samples
 
 # Members that split classes into pieces vote more purely than members that do not.
@@ -121,22 +120,26 @@ def run_members(
     known: Ensemble | None,
     n_jobs: int | None,
     show: bool,
-    folder: Path | None = None,
+    room: LabelRoom | None = None,
 ) -> Ensemble:
     """Run members 0, ..., count - 1, but those of ``known`` only if it fits.
 
     A member is a function of the data, the seed and its number, so an ensemble that
-    grew in steps is the same as one that was run at once. Labels are kept in a file of
-    ``folder``, or in memory if it is None.
+    grew in steps is the same as one that was run at once. Labels are kept in ``room``,
+    or in memory if it is None.
     """
     origin = fingerprint(points), seed, options
     if known is not None and known.origin != origin:
         known = None
     done = 0 if known is None else known.labels.shape[1]
-    if known is not None and done >= count:
+    if known is not None and done == count:
+        return known
+    if known is not None and done > count:
         return known.take(slice(None), slice(count))
     run = partial(_run_later, points, seed, options, squared_norms(points), done)
-    by_member = _room_for_labels(options, count, len(points), folder)
+    room = LabelRoom() if room is None else room
+    widest = np.min_scalar_type(options.n_candidates[1] - 1)
+    by_member = room.empty((count, len(points)), widest)
     weights, n_iter, flats = np.empty(count), 0, []
     if known is not None:
         by_member[:done], weights[:done] = known.labels.T, known.weights
@@ -148,24 +151,10 @@ def run_members(
         by_member[number], weights[number] = member.labels, member.weight
         n_iter = max(n_iter, member.n_iter)
         flats += [] if member.flats is None else [member.flats]
-    if folder is None:
+    if room.folder is None:
         smallest = np.min_scalar_type(int(by_member.max()))
         by_member = by_member.astype(smallest, copy=False)
     return Ensemble(by_member.T, weights, n_iter, origin, tuple(flats))
-
-
-def _room_for_labels(
-    options: MemberOptions, count: int, n_samples: int, folder: Path | None
-) -> NDArray[Any]:
-    """Return an array of shape (count, n_samples), in memory or in a file."""
-    dtype = np.min_scalar_type(options.n_candidates[1] - 1)
-    if folder is None:
-        return np.empty((count, n_samples), dtype)
-    path = folder / f"base_labels_{count}.npy"
-    room: NDArray[Any] = open_memmap(
-        path, mode="w+", dtype=dtype, shape=(count, n_samples)
-    )
-    return room
 
 
 def _run_later(

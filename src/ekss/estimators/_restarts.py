@@ -15,6 +15,7 @@ from ekss.core.parallel import map_numbers, one_blas_thread
 from ekss.estimators._auto import estimate_dim
 from ekss.estimators._base import LARGEST_SEED, SubspaceClusterer, validated
 from ekss.estimators._checks import check_int, check_real, check_workers, is_auto
+from ekss.estimators._fitting import all_or_nothing
 
 
 class Run(Protocol):
@@ -52,6 +53,7 @@ class RestartedClusterer(SubspaceClusterer):
     random_state: int | np.random.RandomState | None
     verbose: int
 
+    @all_or_nothing
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Cluster the points.
 
@@ -70,8 +72,8 @@ class RestartedClusterer(SubspaceClusterer):
         points = prepared.points
         seed = int(check_random_state(self.random_state).randint(LARGEST_SEED))
         self._check_parameters()
-        dim = self._resolve_dim(points, seed)
         with one_blas_thread():
+            dim = self._resolve_dim(points, seed)
             runs = map_numbers(
                 partial(self._run_number, points, seed, dim),
                 self.n_init,

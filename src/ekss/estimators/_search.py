@@ -25,6 +25,7 @@ from ekss.estimators._checks import (
 )
 from ekss.estimators._coordinates import leading_coordinates
 from ekss.estimators._cutting import distinct_cuts, gather_evidence, judge_cut
+from ekss.estimators._fitting import all_or_nothing
 from ekss.estimators._search_score import mean_graph, score_by_weakest
 from ekss.estimators._search_settings import Grid, Setting, settings_to_try
 from ekss.graph.cuts import CUTTERS, Cut, Cutter, candidate_cuts
@@ -157,6 +158,7 @@ class LabelFreeSearch(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
+    @all_or_nothing
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Fit every setting, cut every graph, keep the cut of lowest score.
 
@@ -207,6 +209,7 @@ class LabelFreeSearch(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
         self.best_score_ = self.candidates_[0].score
         self.best_estimator_ = model
         for name in ("affinity_", "embedding_", "eigenvalues_"):
+            self.__dict__.pop(name, None)
             if hasattr(model, name):
                 setattr(self, name, getattr(model, name))
         return self

@@ -31,7 +31,6 @@ from ekss.estimators._base import (
 from ekss.estimators._checks import (
     check_bool,
     check_choice,
-    check_folder,
     check_int,
     check_workers,
     is_auto,
@@ -51,6 +50,7 @@ from ekss.estimators._cutting import (
     gather_evidence,
     neighbour_counts,
 )
+from ekss.estimators._label_room import LabelRoom
 from ekss.estimators._members import (
     Ensemble,
     Wanted,
@@ -160,7 +160,6 @@ class VotingClusterer(SubspaceClusterer):
             n_base=min(wanted, n_base),
             random_state=seed,
             warm_start=False,
-            labels_dir=None,
             verbose=0,
         )
 
@@ -292,6 +291,7 @@ class VotingClusterer(SubspaceClusterer):
         scouting: bool = False,
         keep_flats: bool = False,
         notice: str = "",
+        room: LabelRoom | None = None,
     ) -> Ballot:
         """Prepare the points and run the members; show the notice before long work."""
         check_workers(self.n_jobs, self.verbose)
@@ -325,7 +325,7 @@ class VotingClusterer(SubspaceClusterer):
             self._steps(scouting=scouting),
             cutting,
             known=getattr(self, "_ensemble", None) if self.warm_start else None,
-            folder=check_folder("labels_dir", self.labels_dir),
+            room=room,
         )
         self.base_labels_ = ensemble.labels
         self.base_weights_ = ensemble.weights

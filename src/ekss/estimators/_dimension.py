@@ -1,0 +1,109 @@
+"""The dimension of linear subspaces with little noise, where the data show it plainly.
+
+Around a point, fit a subspace of dimension 1, 2, ... to the points that it fits best,
+as many as most of a cluster has. The energy that these points have outside it falls
+slowly until the dimension is that of the cluster; there it falls at once to the noise.
+Images and other data without such a drop have no dimension in this sense.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betainc, betaincinv
+
+from ekss.core.scaling import unit_rows
+
+# Points around which subspaces are fitted, and rows they are fitted to: at least so
+# many, and so many for each cluster.
+_PROBES = 32
+_FEWEST_ROWS = 1000
+_ROWS_PER_CLUSTER = 50
+# Dimensions tried at most, and rounds of "take the points that fit best, fit again".
+_MOST_DIMS = 12
+_ROUNDS = 6
+# Share of a mean cluster that a subspace must fit. The best quarter of the probes
+# counts: the others lie in smaller clusters, or their fit went astray.
+_SHARE = 0.75
+_QUANTILE = 0.25
+# Noise of a tenth of a point's length has this share of its energy.
+_LITTLE = 0.01
+# The energy outside falls at the dimension of planted subspaces at least 8 times, and
+# in digits, USPS and COIL-20 nowhere more than 1.7 times, as fast as for points without
+# structure.
+_DROP = 3.0
+_ROUNDING = 1e-6
+
+
+def clear_dim(
+    X: NDArray[np.floating], n_clusters: int, rng: np.random.Generator
+) -> int | None:
+    """Return the dimension of linear subspaces, or None where none stands out.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Only directions count, not lengths.
+    n_clusters : int
+    rng : numpy.random.Generator
+        Draws the points that are looked at.
+
+    Returns
+    -------
+    dim : int or None
+        The smallest dimension at which at most 1 % of the energy of most of a cluster
+        is left outside, and at which that energy falls three times as fast as it would
+        for points without structure. At most 12, and a third of the mean cluster size.
+
+    Notes
+    -----
+    O(n_rows n_features) time for each of some thousand fitted directions, with n_rows
+    1000 or 50 a cluster at most.
+    """
+    size = min(len(X), max(_FEWEST_ROWS, _ROWS_PER_CLUSTER * n_clusters))
+    rows = X if size == len(X) else X[np.sort(rng.choice(len(X), size, replace=False))]
+    points = unit_rows(rows.astype(np.float64, copy=False))
+    n_features = points.shape[1]
+    most = min(_MOST_DIMS, n_features - 1, len(points) // (3 * n_clusters))
+    count = int(_SHARE * len(points) / n_clusters)
+    probes = rng.choice(len(points), min(_PROBES, len(points)), replace=False)
+    near = np.argsort(-np.abs(points[probes] @ points.T), axis=1, kind="stable")
+    before = before_by_chance = 1.0
+    for dim in range(1, most + 1):
+        outside = max(_energy_outside(points, near, dim, count), _ROUNDING)
+        by_chance = _energy_by_chance(n_features, dim, count / len(points))
+        drop = before / outside
+        if outside <= _LITTLE and drop >= _DROP * before_by_chance / by_chance:
+            return dim
+        before, before_by_chance = outside, by_chance
+    return None
+
+
+def _energy_outside(
+    points: NDArray[np.floating], near: NDArray[np.integer], dim: int, count: int
+) -> float:
+    """Return the energy outside of fitted subspaces of the points that they fit best.
+
+    A fit starts from the neighbours of a probe and alternates between a power step and
+    choosing the points that fit best; the lower quartile over the probes is returned.
+    """
+    chosen = points[near[:, : 2 * dim]]
+    bases = np.linalg.svd(chosen.transpose(0, 2, 1), full_matrices=False)[0][:, :, :dim]
+    for _ in range(_ROUNDS):
+        held = ((points @ bases) ** 2).sum(axis=2)
+        best = np.argpartition(-held, count - 1, axis=1)[:, :count]
+        chosen = points[best]
+        bases = np.linalg.qr(chosen.transpose(0, 2, 1) @ (chosen @ bases))[0]
+    held = ((points @ bases) ** 2).sum(axis=2)
+    held = -np.partition(-held, count - 1, axis=1)[:, :count]
+    return float(np.quantile(1 - held.mean(axis=1), _QUANTILE))
+
+
+def _energy_by_chance(n_features: int, dim: int, share: float) -> float:
+    """Return the same for uniform directions and any one subspace.
+
+    Their energy outside has a beta distribution, of which the lowest share counts.
+    """
+    a, b = (n_features - dim) / 2, dim / 2
+    largest = betaincinv(a, b, share)
+    return float(a / (a + b) * betainc(a + 1, b, largest) / share)

@@ -1,0 +1,148 @@
+"""A fit that is refused, fails or is interrupted leaves the estimator as it was."""
+
+import copy
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from ekss import (
+    EKSS,
+    KSS,
+    SSC,
+    SSCOMP,
+    TSC,
+    CoPKSS,
+    EnSC,
+    LabelFreeSearch,
+    MedianKFlats,
+)
+from ekss.datasets import make_union_of_subspaces
+
+MODELS = [
+    EKSS(3, n_base=10, remove_components=0, random_state=0),
+    KSS(3, random_state=0),
+    CoPKSS(3, random_state=0),
+    MedianKFlats(3, random_state=0),
+    TSC(3, random_state=0),
+    SSC(3, random_state=0),
+    SSCOMP(3, random_state=0),
+    EnSC(3, random_state=0),
+    LabelFreeSearch(TSC(3), random_state=0),
+]
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+nine = pytest.mark.parametrize("model", MODELS, ids=lambda m: type(m).__name__)
+
+# Where a fit is interrupted: as late as possible.
+LAST_STEPS = {
+    "EKSS": "ekss.estimators._ekss.EKSS._store_model",
+    "KSS": "ekss.estimators._kss.KSS._store_model",
+    "CoPKSS": "ekss.estimators._copkss.CoPKSS._store_model",
+    "MedianKFlats": "ekss.estimators._mkf.MedianKFlats._store_model",
+    "LabelFreeSearch": "ekss.estimators._search.LabelFreeSearch._store",
+}
+
+
+def points(n_features=12, seed=0):
+    union = make_union_of_subspaces(3, 2, n_features, 20, random_state=seed)
+    return union.data
+
+
+def interrupt(*args, **kwargs):
+    raise KeyboardInterrupt
+
+
+def broken_cut(*args, **kwargs):
+    raise RuntimeError("the cut is broken")
+
+
+def spoil_data(model, monkeypatch):
+    return np.full((30, 7), np.nan)
+
+
+def spoil_parameter(model, monkeypatch):
+    owner = getattr(model, "estimator", model)
+    owner.set_params(n_clusters=10**6)
+    return points(7)
+
+
+def interrupt_at_the_end(model, monkeypatch):
+    name = LAST_STEPS.get(type(model).__name__)
+    monkeypatch.setattr(name or "ekss.estimators._affinity.spectral_labels", interrupt)
+    return points(7)
+
+
+def break_in_the_middle(model, monkeypatch):
+    kind = type(model).__name__
+    if kind in ("KSS", "CoPKSS", "MedianKFlats"):
+        monkeypatch.setattr(type(model), "_run", broken_cut)
+    elif kind == "EKSS":
+        monkeypatch.setattr(type(model), "_cut", broken_cut)
+    else:
+        monkeypatch.setattr("ekss.estimators._affinity.spectral_labels", broken_cut)
+    return points(7)
+
+
+faults = pytest.mark.parametrize(
+    "fault", [spoil_data, spoil_parameter, interrupt_at_the_end, break_in_the_middle]
+)
+
+
+def fails(model, X):
+    with pytest.raises((ValueError, RuntimeError, KeyboardInterrupt)):
+        model.fit(X)
+
+
+@nine
+@faults
+def test_failed_refit_changes_nothing(model, fault, monkeypatch):
+    X = points()
+    fitted = copy.deepcopy(model).fit(X)
+    bad = fault(fitted, monkeypatch)
+    before, labels = dict(vars(fitted)), fitted.labels_.copy()
+    fails(fitted, bad)
+    after = vars(fitted)
+    assert list(after) == list(before)
+    assert all(after[name] is before[name] for name in before)
+    np.testing.assert_array_equal(fitted.labels_, labels)
+    if hasattr(fitted, "predict"):
+        monkeypatch.undo()
+        again = copy.deepcopy(model).fit(X)
+        np.testing.assert_array_equal(fitted.predict(X), again.predict(X))
+
+
+@nine
+@faults
+def test_failed_first_fit_leaves_an_estimator_that_is_not_fitted(
+    model, fault, monkeypatch
+):
+    fresh = copy.deepcopy(model)
+    bad = fault(fresh, monkeypatch)
+    before = dict(vars(fresh))
+    fails(fresh, bad)
+    assert vars(fresh) == before
+    with pytest.raises(NotFittedError):
+        check_is_fitted(fresh)
+    if hasattr(fresh, "predict"):
+        with pytest.raises(NotFittedError):
+            fresh.predict(points())
+
+
+@pytest.mark.parametrize("rows", [np.asarray, lambda X: X.astype(np.float32)])
+def test_fit_that_needs_too_much_memory_leaves_nothing_behind(rows):
+    model = EKSS(3, memory_limit=1)
+    with pytest.raises((ValueError, MemoryError), match="memory_limit"):
+        model.fit(rows(points()))
+    assert not hasattr(model, "graph_")
+    with pytest.raises(NotFittedError):
+        model.predict(points())
+
+
+def test_refit_keeps_nothing_of_the_last_fit():
+    search = LabelFreeSearch(TSC(3), random_state=0).fit(points())
+    assert hasattr(search, "embedding_")
+    model = search.best_estimator_
+    del model.embedding_
+    search._store(model)
+    assert not hasattr(search, "embedding_")
