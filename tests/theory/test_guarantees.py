@@ -16,21 +16,22 @@ from ekss.theory import (
     noisy_failure,
     separation_constant_noisy,
 )
-from ekss.theory._guarantees import (
-    Situation,
+from ekss.theory._assess import (
     allowed_deviations,
     connection_guarantees,
-    dominant_term,
     ensemble_guarantees,
     largest_tolerated,
     projection_guarantee,
-    promised_deviation,
+)
+from ekss.theory._labelled import Situation, smallest_exponent
+from ekss.theory._remedies import (
+    dominant_term,
     size_for_cap,
     size_for_neighbours,
     size_for_rate,
-    smallest_exponent,
     worst_connection,
 )
+from ekss.theory._theorems import promised_deviation
 
 
 def orthogonal_bases():
@@ -47,8 +48,8 @@ def ideal():
         sizes=(100_000, 100_000),
         dims=(2, 2),
         n_features=300,
-        top_q=12_000,
-        n_base=10**7,
+        q=12_000,
+        n_members=10**7,
         ratio=0.0,
         max_affinity=0.0,
         farthest=0.0,
@@ -74,7 +75,7 @@ def test_every_theorem_holds_where_all_is_ideal(ideal, f):
 
 
 def test_few_members_are_the_term_to_blame(ideal, f):
-    few = replace(ideal, n_base=10)
+    few = replace(ideal, n_members=10)
     for guarantee in ensemble_guarantees(few, f):
         assert guarantee.applies
         assert not guarantee.holds
@@ -85,9 +86,9 @@ def test_few_members_are_the_term_to_blame(ideal, f):
     ("change", "statement", "condition"),
     [
         ({"ratio": 1.0}, "Theorem 4", "ratio r_0"),
-        ({"top_q": 5}, "Theorem 4", "top_q against log N_max"),
-        ({"top_q": 5}, "Theorem 5", "top_q against log N_max"),
-        ({"top_q": 20_000}, "Theorem 5", "top_q against N_min / 6"),
+        ({"q": 5}, "Theorem 4", "q against log N_max"),
+        ({"q": 5}, "Theorem 5", "q against log N_max"),
+        ({"q": 20_000}, "Theorem 5", "q against N_min / 6"),
         ({"max_affinity": 0.1}, "Theorem 5", "largest affinity plus noise"),
         ({"noise": 10.0}, "Theorem 6", "largest affinity plus noise"),
         ({"noise": math.inf}, "Theorem 6", "largest affinity plus noise"),
@@ -124,7 +125,7 @@ def test_missing_entries_excuse_points_off_their_subspaces(ideal, f):
 def test_theorems_are_those_of_the_separate_functions(ideal, f):
     c = allowed_deviations(ideal, f)
     four, _, six, _ = ensemble_guarantees(ideal, f)
-    shared = (ideal.sizes, ideal.dims, ideal.top_q, ideal.n_base)
+    shared = (ideal.sizes, ideal.dims, ideal.q, ideal.n_members)
     alone = disjoint_failure(
         *shared,
         ratio=0.0,
@@ -141,11 +142,11 @@ def test_theorems_are_those_of_the_separate_functions(ideal, f):
     assert six == alone
 
 
-@pytest.mark.parametrize("n_base", [10, 1000, 10**6])
-def test_promised_deviation_undoes_members_needed(n_base):
-    tau = promised_deviation(500, n_base, 0.05)
-    assert deviation_failure(500, tau, n_base) == pytest.approx(0.05)
-    assert abs(members_needed(500, tau, 0.05) - n_base) <= 1
+@pytest.mark.parametrize("n_members", [10, 1000, 10**6])
+def test_promised_deviation_undoes_members_needed(n_members):
+    tau = promised_deviation(500, n_members, 0.05)
+    assert deviation_failure(500, tau, n_members) == pytest.approx(0.05)
+    assert abs(members_needed(500, tau, 0.05) - n_members) <= 1
 
 
 @pytest.mark.parametrize("q", [1, 7, 99])

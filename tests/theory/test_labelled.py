@@ -13,12 +13,11 @@ from ekss.theory import (
     largest_affinity,
     missing_ratio,
 )
-from ekss.theory._labelled import (
+from ekss.theory._labelled import labelled_subspaces, subspace_pairs
+from ekss.theory._separation import (
     count_nearer,
-    labelled_subspaces,
     neighbour_profile,
     rises_above,
-    subspace_pairs,
     votes_deviation,
 )
 
@@ -136,10 +135,10 @@ def test_rises_above_finds_the_smallest_argument():
     assert (f(inside - 1e-9) <= targets[1:-1]).all()
 
 
-@pytest.mark.parametrize("n_base", [3, 300])
-def test_deviation_of_votes_equals_that_of_the_matrix(planted, n_base):
+@pytest.mark.parametrize("n_members", [3, 300])
+def test_deviation_of_votes_equals_that_of_the_matrix(planted, n_members):
     X, _, _ = planted
-    members = np.random.default_rng(0).integers(0, 4, (len(X), n_base))
+    members = np.random.default_rng(0).integers(0, 4, (len(X), n_members))
     f = coclustering_function(4, 2, 30, n_draws=2000)
     votes = coassociation_dense(members)
     assert votes_deviation(X, members, f) == pytest.approx(deviation(X, votes, f))
