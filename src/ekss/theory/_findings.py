@@ -199,10 +199,13 @@ def ordinal(n: int) -> str:
 def _settings(a: Assessment) -> tuple[tuple[str, str], ...]:
     case, s = a.case, a.case.situation
     default = "" if case.q_given else ", the paper's max(3, N_k / 20)"
+    sizes = f"{min(s.sizes):,}"
+    if max(s.sizes) > min(s.sizes):
+        sizes += f" to {max(s.sizes):,}"
     origin = "given" if case.noise_given else "estimated from the energy outside"
     return (
         ("points", f"{s.n_samples:,} of {s.n_features:,} features"),
-        ("clusters", f"{len(s.sizes)} of {min(s.sizes):,} to {max(s.sizes):,} points"),
+        ("clusters", f"{len(s.sizes)} of {sizes} points"),
         ("neighbours", f"q = {s.q}{default}"),
         (
             "EKSS-0",
@@ -242,13 +245,11 @@ def _of_method(
 ) -> list[Answer]:
     case = a.case
     if certificate.holds:
-        connections = "None: guaranteed by Theorem 1, and none found."
+        connections = "No: guaranteed by Theorem 1, and none were found."
     elif graph.n_false == 0 and certificate.holds is None:
-        connections = (
-            f"None found; Theorem 1 was checked for {len(case.rows):,} points only."
-        )
+        connections = f"None were found; Theorem 1 was checked for {len(case.rows):,} points only."
     elif graph.n_false == 0:
-        connections = "None found, but Theorem 1 does not guarantee it."
+        connections = "None were found, but Theorem 1 does not guarantee it."
     else:
         share = percent(graph.n_false / graph.n_edges)
         connections = (
@@ -344,7 +345,7 @@ def _votes(a: Assessment) -> Finding:
         remedy = f"about {number(wanted)} members (the difference falls as 1 / sqrt(B))"
         if c.largest_q:
             remedy += f", or q up to {c.largest_q}"
-    asked = "the separation phi_q is above the deviation tau of the votes"
+    asked = "the separation phi_q, for f of EKSS-0, is above the deviation tau of votes"
     check = Check("phi_q above tau", asked, c.phi, ">", c.tau, not remedy, remedy)
     return Finding(
         "Theorem 1",
@@ -462,9 +463,9 @@ def _separation_remedy(c: Certificate) -> str:
     if c.largest_q:
         return f"q up to {c.largest_q}"
     return (
-        f"no q helps: for {percent(1 - c.nearest_share)} of the points the nearest "
-        "point of all belongs to another cluster. Smaller affinity between the "
-        "subspaces, more points per cluster or other features would"
+        f"no q helps, as for {percent(1 - c.nearest_share)} of the points the nearest "
+        "of all belongs to another cluster; smaller affinity between the subspaces, "
+        "more points per cluster or other features would"
     )
 
 
