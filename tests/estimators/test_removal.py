@@ -19,9 +19,7 @@ from ekss.estimators._removal import (
 from ekss.io import load_model, save_model
 from ekss.metrics import clustering_error
 from ekss.preprocessing import RemoveComponents, UnitRows
-from ekss.report._facts import gather_facts
-from ekss.report._inputs import check_inputs
-from ekss.report._sample import describe
+from ekss.report._fitted import read_inputs, run_of
 from ekss.rows import MemoryRows
 
 FITTED = ("labels_", "bases_", "base_labels_", "embedding_", "candidates_", "top_q_")
@@ -319,11 +317,10 @@ def test_model_file_keeps_what_is_removed(leaning, automatic, tmp_path):
 
 
 def test_report_sees_points_as_the_estimator_does(leaning, automatic):
-    described = describe(automatic, leaning, None, None, None)
-    inputs = check_inputs(described, image_shape=None, n_frames=None)
+    inputs = read_inputs(automatic, leaning)
     expected = without(leaning, automatic.removed_, unit=True)
     np.testing.assert_array_equal(inputs.points, expected)
-    told = dict(gather_facts(inputs, None).run.found)
+    told = dict(run_of(inputs).found)
     assert told["remove_components"] == str(len(automatic.removed_))
 
 

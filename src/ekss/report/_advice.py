@@ -1,4 +1,4 @@
-"""What a person should read first: signs that something is wrong."""
+"""What to read first: signs that something is wrong."""
 
 from __future__ import annotations
 
@@ -12,26 +12,19 @@ from ekss.report._page import Notice
 if TYPE_CHECKING:
     from ekss.report._facts import Facts
 
-# A cluster below this share of the mean size is small.
-_SMALL_SHARE = 0.2
-# Mean squared length below this share of that of all points is nothing.
-_NOTHING = 1e-6
-# Up to this share of stray points is no reason to doubt the rest.
-_STRAY_SHARE = 0.05
-# Directions of a cluster below this share of the subspace's leave it nearly empty.
-_FEW_DIRECTIONS = 0.25
-# Another drop of eigenvalues must be so many times clearer to speak against K.
-_CLEARER = 1.5
-# A drop no clearer than this is none.
-_NO_DROP = 1.03
-_LITTLE_CAPTURED = 0.5
-_ALIKE = 0.97
-_ELSEWHERE = 0.2
-_LITTLE_AGREEMENT = 0.5
-# Halves of the members that agree on fewer points are too few members.
-_HALVES_AGREE = 0.9
-# Scores of numbers of clusters this near say that either would do.
-_SCORES_ALIKE = 0.1
+# All limits are rules of thumb, set by looking at many reports.
+_SMALL_SHARE = 0.2  # a cluster below this share of the mean size is small
+_NOTHING = 1e-6  # mean squared length, as a share of that of all points, that is zero
+_STRAY_SHARE = 0.05  # up to this share of stray points, the rest is not in doubt
+_FEW_DIRECTIONS = 0.25  # a cluster in this share of its subspace's directions is flat
+_CLEARER = 1.5  # another drop of eigenvalues this many times clearer speaks against K
+_NO_DROP = 1.03  # a drop of eigenvalues that is no clearer than this is none
+_LITTLE_CAPTURED = 0.5  # share of energy below which a subspace fits badly
+_ALIKE = 0.97  # affinity above which two subspaces are nearly the same
+_ELSEWHERE = 0.2  # share of points nearer to another subspace that is worth a look
+_LITTLE_AGREEMENT = 0.5  # median agreement below which members disagree
+_HALVES_AGREE = 0.9  # halves of the members should agree on this share of the points
+_SCORES_ALIKE = 0.1  # scores of numbers of clusters closer than this are alike
 
 
 def advice_for(facts: Facts) -> tuple[Notice, ...]:
@@ -100,7 +93,7 @@ def _number_of_clusters(facts: Facts) -> Iterator[Notice]:
         yield Notice(
             "n_clusters",
             "warning",
-            f"The number of clusters is doubtful: the graph speaks for {best}",
+            f"The number of clusters is doubtful: the graph suggests {best}",
             f"The eigenvalues drop clearly after {best} (from {values[best - 1]:.3g} "
             f"to {values[best]:.3g}), not after {k} (from {values[k - 1]:.3g} to "
             f"{values[k]:.3g}). Compare with n_clusters={best}.",
@@ -109,9 +102,9 @@ def _number_of_clusters(facts: Facts) -> Iterator[Notice]:
         yield Notice(
             "n_clusters",
             "note",
-            f"Nothing in the graph sets {k} clusters apart",
+            f"The graph gives no reason for {k} clusters in particular",
             f"Eigenvalues {k} and {k + 1} are nearly equal ({values[k - 1]:.4g} and "
-            f"{values[k]:.4g}): another number of clusters fits the graph as well.",
+            f"{values[k]:.4g}): another number of clusters would fit the graph as well.",
         )
 
 
@@ -140,7 +133,7 @@ def _empty_clusters(facts: Facts) -> Iterator[Notice]:
             "empty",
             "warning",
             f"{asked - found} of {asked} clusters {_are(asked - found)} empty",
-            f"Choose n_clusters={found}, or start again with another random_state.",
+            f"Choose n_clusters={found}, or fit again with another random_state.",
         )
 
 
@@ -167,7 +160,7 @@ def _rank(facts: Facts) -> Iterator[Notice]:
             "rank0",
             "warning",
             f"{_clusters(nothing)} {_are(len(nothing))} near rank 0",
-            "The points are all but equal"
+            "The points are nearly equal"
             + ("" if facts.run.affine else " to zero")
             + ", so they span no subspace and their direction means nothing. Remove "
             "constant or empty rows before clustering.",
@@ -258,9 +251,9 @@ def _halves(facts: Facts) -> Iterator[Notice]:
         "halves",
         "warning",
         "The clusters depend on which members vote",
-        "When it was measured last, two halves of the members gave "
-        f"{_percent(members.halves)} of points the same cluster; at least "
-        f"{_percent(_HALVES_AGREE)} is wanted. {members.used} members voted in the "
+        "When it was last measured, two halves of the members gave "
+        f"{_percent(members.halves)} of the points the same cluster; it should be "
+        f"at least {_percent(_HALVES_AGREE)}. {members.used} members voted in the "
         f"end: try n_base={2 * members.used}, and if labels still change with "
         "random_state, doubt the number of clusters or subspace_dim.",
     )
@@ -276,8 +269,8 @@ def _nearer_elsewhere(facts: Facts) -> Iterator[Notice]:
             "nearer_elsewhere",
             "note",
             "Many points lie nearer to the subspace of another cluster",
-            f"In {_clusters(many).lower()}: {shares}. Labels and subspaces tell "
-            "different stories there; predict() follows the subspaces.",
+            f"In {_clusters(many).lower()}: {shares}. There, labels and "
+            "subspaces disagree; predict() follows the subspaces.",
         )
 
 

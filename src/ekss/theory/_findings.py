@@ -247,7 +247,10 @@ def _of_method(
     if certificate.holds:
         connections = "No: guaranteed by Theorem 1, and none were found."
     elif graph.n_false == 0 and certificate.holds is None:
-        connections = f"None were found; Theorem 1 was checked for {len(case.rows):,} points only."
+        connections = (
+            f"None were found; Theorem 1 was checked for {len(case.rows):,} points "
+            "only."
+        )
     elif graph.n_false == 0:
         connections = "None were found, but Theorem 1 does not guarantee it."
     else:
