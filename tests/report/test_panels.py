@@ -49,7 +49,7 @@ KEYS = {
     "clusters": "clusters images tracks map matrix agreement eigenvalues counts "
     "confusion scores affinities angles run",
     "guarantees": "answers findings unmet clusters affinities angles gaps-tsc "
-    "gaps-ekss0 votes worst-tsc worst-ekss0 conditions settings notes words",
+    "gaps-ekss0 votes worst conditions settings notes words",
 }
 
 

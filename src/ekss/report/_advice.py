@@ -104,7 +104,7 @@ def _number_of_clusters(facts: Facts) -> Iterator[Notice]:
             "note",
             f"The graph gives no reason for {k} clusters in particular",
             f"Eigenvalues {k} and {k + 1} are nearly equal ({values[k - 1]:.4g} and "
-            f"{values[k]:.4g}): another number of clusters would fit the graph as well.",
+            f"{values[k]:.4g}): another number of clusters would fit as well.",
         )
 
 

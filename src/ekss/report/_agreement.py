@@ -17,9 +17,9 @@ from ekss.report._figures import (
     colour,
     grid,
     line,
+    plot,
     rule,
     steps,
-    svg,
     text,
     ticks,
 )
@@ -49,24 +49,15 @@ _AXIS = {
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far each point agrees with its cluster.
+    """How far each point agrees with its cluster."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (n_rows,)
-        In [0, 1]. From "members": 0 if they put the point with another cluster as
-        often as with its own, 1 if never with another. From a "graph": the share of its
-        affinity that stays in its cluster. From "subspaces": 0 if another subspace is
-        as near as its own, 1 on its own.
-    rows : ndarray of shape (n_rows,)
-        The points.
-    source : {"members", "graph", "subspaces"}
-        Where the values come from.
-    """
-
+    # (n_rows,), in [0, 1]. From "members": 0 if they put the point with another cluster
+    # as often as with its own, 1 if never with another. From a "graph": the share of
+    # its affinity that stays in its cluster. From "subspaces": 0 if another subspace is
+    # as near as its own, 1 on its own.
     values: NDArray[np.float64]
-    rows: NDArray[np.int64]
-    source: Source
+    rows: NDArray[np.int64]  # (n_rows,): the points
+    source: Source  # where the values come from
 
     @property
     def title(self) -> str:
@@ -161,7 +152,7 @@ def draw_agreement(facts: Facts) -> Panel:
         f"Agreement of points with their cluster: medians of the clusters from "
         f"{min(medians):.2f} to {max(medians):.2f}."
     )
-    drawing = svg(SIDE, bottom + 42, body, alt)
+    drawing = plot(frame, body, alt)
     return Panel("agreement", facts.agreement.title, drawing, _reading(facts))
 
 

@@ -28,40 +28,20 @@ from ekss.report._spectrum import Pieces, Spectrum, pieces_of, spectrum_of
 
 @dataclass(frozen=True)
 class Cluster:
-    """What is known of one cluster.
+    """What is known of one cluster."""
 
-    Attributes
-    ----------
-    name : int
-        Its number in ``labels_``.
-    size : int
-        Its points.
-    effective_dim : int
-        Directions that hold 95 % of its energy.
-    energy, captured : float
-        Mean squared length of its points, and the share inside its subspace.
-    residual_median, residual_high : float
-        Median and 90th percentile of the distance to its subspace.
-    nearer_elsewhere : float
-        Share of its points that are nearer to another subspace.
-    agreement, agreement_low, agreement_high : float
-        Median, 10th and 90th percentile of its points' agreement.
-    agreement_quarters : tuple of (float, float)
-        25th and 75th percentile.
-    """
-
-    name: int
-    size: int
-    effective_dim: int
-    energy: float
-    captured: float
-    residual_median: float
+    name: int  # its number in ``labels_``
+    size: int  # its points
+    effective_dim: int  # directions that hold 95 % of its energy
+    energy: float  # mean squared length of its points
+    captured: float  # share of the energy inside its subspace
+    residual_median: float  # distance to its subspace, and below it the 90th percentile
     residual_high: float
-    nearer_elsewhere: float
-    agreement: float
+    nearer_elsewhere: float  # share of its points that are nearer to another subspace
+    agreement: float  # median of its points, then their 10th and 90th percentile
     agreement_low: float
     agreement_high: float
-    agreement_quarters: tuple[float, float]
+    agreement_quarters: tuple[float, float]  # 25th and 75th percentile
 
 
 @dataclass(frozen=True)

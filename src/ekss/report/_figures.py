@@ -43,7 +43,7 @@ class Html(str):
 
 @dataclass(frozen=True)
 class Frame:
-    """A plotting area inside a picture, and the ranges that it shows.
+    """A plotting area inside a figure, and the ranges that it shows.
 
     ``y`` runs upwards from ``bottom`` unless ``y_range`` is given the other way round.
     """
@@ -73,13 +73,23 @@ class Frame:
 def svg(
     width: float, height: float, body: Iterable[str], alt: str, kind: str = "plot"
 ) -> Html:
-    """Wrap shapes into a picture with a text for those who cannot see it."""
+    """Wrap shapes into a figure with a text for those who cannot see it."""
     return Html(
         f'<svg class="{kind}" viewBox="0 0 {number(width)} {number(height)}" '
         f'width="{number(width)}" height="{number(height)}" role="img" '
         f'style="max-width:{1.15 * width:.0f}px" '
         f'aria-label="{escape(alt)}">{"".join(body)}</svg>'
     )
+
+
+def plot_frame(x_range: tuple[float, float], y_range: tuple[float, float]) -> Frame:
+    """Return the frame of an ordinary plot, with room for ticks and labels."""
+    return Frame(56, 14, SIDE - 20, 260, x_range, y_range)
+
+
+def plot(frame: Frame, body: Iterable[str], alt: str) -> Html:
+    """Wrap the shapes of a plot, leaving room below its frame for ticks and a label."""
+    return svg(SIDE, frame.bottom + 42, body, alt)
 
 
 def text(

@@ -32,69 +32,36 @@ _LONGEST_VALUE = 60  # characters of a parameter's value that are shown
 
 @dataclass(frozen=True)
 class Run:
-    """What was run.
+    """What was run."""
 
-    Attributes
-    ----------
-    title : str
-        Heading of the page.
-    source : str or None
-        Where the points come from.
-    created : str
-        When the report was made.
-    method : str
-        Class of the estimator.
-    n_samples, n_features, n_clusters : int
-        Points in clusters, their features, and the clusters asked for.
-    feature_names : tuple of str or None
-        Names of the columns that were used.
-    n_left_out, n_zero : int
-        Points in no cluster, and points that are zero.
-    n_rows : int
-        Rows that were clustered; more than the points where these are a sample.
-    affine : bool
-        Whether subspaces may miss the origin.
-    seconds : float or None
-        How long the fit took.
-    parameters : tuple of (str, str, bool)
-        Name, value and whether it is not the default.
-    found : tuple of (str, str)
-        What the estimator chose by itself: name and value.
-    unfinished : tuple of (str, int)
-        Limits on iterations that were reached: name and value.
-    """
-
-    title: str
-    source: str | None
-    created: str
-    method: str
-    n_samples: int
+    title: str  # heading of the page
+    source: str | None  # where the points come from
+    created: str  # when the report was made
+    method: str  # class of the estimator
+    n_samples: int  # points in clusters
     n_features: int
-    feature_names: tuple[str, ...] | None
-    n_clusters: int
-    n_left_out: int
-    n_zero: int
+    feature_names: tuple[str, ...] | None  # names of the columns that were used
+    n_clusters: int  # asked for, or found by the method
+    n_left_out: int  # points in no cluster
+    n_zero: int  # points that are zero
+    # rows that were clustered; more than the points where these are a sample
     n_rows: int
-    affine: bool
-    seconds: float | None
+    affine: bool  # whether subspaces may miss the origin
+    seconds: float | None  # how long the fit took
+    # name, value and whether it is not the default
     parameters: tuple[tuple[str, str, bool], ...]
+    # what the estimator chose by itself: name and value
     found: tuple[tuple[str, str], ...]
+    # limits on iterations that were reached: name and value
     unfinished: tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True)
 class Counts:
-    """Numbers of clusters that were considered.
+    """Numbers of clusters that were considered."""
 
-    Attributes
-    ----------
-    chosen : int
-        The number that was taken.
-    considered : tuple of (int, float)
-        Numbers and their scores, lowest score first; lower is better.
-    """
-
-    chosen: int
+    chosen: int  # the number that was taken
+    # numbers and their scores, lowest score first; lower is better
     considered: tuple[tuple[int, float], ...]
 
     @property
@@ -107,67 +74,37 @@ class Counts:
 
 @dataclass(frozen=True)
 class Members:
-    """Members of an ensemble.
+    """Members of an ensemble."""
 
-    Attributes
-    ----------
-    used : int
-        How many voted.
-    halves : float or None
-        Share of points to which two halves of the members give the same cluster,
-        where it was measured last; None if it was not.
-    chosen : bool
-        Whether their number was left to the method.
-    """
-
-    used: int
+    used: int  # how many voted
+    # share of points that two halves of them put together alike, when last measured
     halves: float | None
-    chosen: bool
+    chosen: bool  # whether their number was left to the method
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """A fitted estimator and its points; clusters are numbered by falling size.
-
-    Attributes
-    ----------
-    estimator : object
-        A fitted estimator.
-    points : ndarray of shape (n_samples, n_features)
-        The points that are in a cluster, scaled as the estimator saw them.
-    shown : ndarray of shape (n_samples, n_shown)
-        What to draw of them: pixels or tracks.
-    codes : ndarray of shape (n_samples,)
-        Position of each point's cluster in ``names``.
-    names : tuple of int
-        The estimator's own cluster numbers, the largest cluster first.
-    kept : ndarray of shape (n_samples,)
-        Rows of the caller's points; those in no cluster are left out.
-    n_left_out : int
-        Points in no cluster.
-    truth : tuple or None
-        True label of each point.
-    ids : tuple of str or None
-        Name of each point.
-    image_shape : tuple of int or None
-        Height and width, with colour channels if there are any.
-    n_frames : int or None
-        Frames of a track (x_1, y_1, x_2, y_2, ...).
-    n_rows : int
-        Rows that the estimator clustered: more than points if they are a sample.
-    """
+    """A fitted estimator and its points; clusters are numbered by falling size."""
 
     estimator: Any
+    # (n_samples, n_features): the points that are in a cluster, scaled as the estimator
+    # saw them
     points: NDArray[np.floating]
+    # (n_samples, n_shown): what to draw of them: pixels or tracks
     shown: NDArray[np.floating]
+    # (n_samples,): position of each point's cluster in ``names``
     codes: NDArray[np.int64]
+    # the estimator's own cluster numbers, the largest cluster first
     names: tuple[int, ...]
+    # (n_samples,): rows of the caller's points; those in no cluster are left out
     kept: NDArray[np.int64]
-    n_left_out: int
-    truth: tuple[Any, ...] | None
-    ids: tuple[str, ...] | None
+    n_left_out: int  # points in no cluster
+    truth: tuple[Any, ...] | None  # true label of each point
+    ids: tuple[str, ...] | None  # name of each point
+    # height and width, with colour channels if there are any
     image_shape: tuple[int, ...] | None
-    n_frames: int | None
+    n_frames: int | None  # frames of a track (x_1, y_1, x_2, y_2, ...)
+    # rows that the estimator clustered: more than points if they are a sample
     n_rows: int
 
     @property

@@ -39,45 +39,29 @@ _LARGEST_SIDE = 72  # pixels of an image as the page shows it
 _ROWS_TO_TURN = 2000  # points that tell the directions of most energy
 _TINY = 24  # images up to this side are shown with sharp pixels
 _CLIPPED = (0.002, 0.998)  # quantiles of the pixels that become black and white
-_TALLEST = 480.0  # height of the picture of tracks
+_TALLEST = 480.0  # height of the figure of tracks
 _PATH_STEPS = 24  # pieces of a drawn path
 
 
 @dataclass(frozen=True)
 class Gallery:
-    """Images of each cluster.
+    """Images of each cluster."""
 
-    Attributes
-    ----------
-    typical, doubtful : tuple of ndarray
-        Rows of the points to show of each cluster, most typical and most doubtful
-        first.
-    vectors : ndarray of shape (n_clusters, n_vectors, height, width) or None
-        Basis vectors as images; None where features are not pixels.
-    step : int
-        Pixels averaged along each side, 1 for none.
-    """
-
+    # rows of the points to show of each cluster, the most typical or doubtful first
     typical: tuple[NDArray[np.int64], ...]
     doubtful: tuple[NDArray[np.int64], ...]
+    # (n_clusters, n_vectors, height, width): basis vectors as images; None where
+    # features are not pixels
     vectors: NDArray[np.floating] | None
-    step: int
+    step: int  # pixels averaged along each side, 1 for none
 
 
 @dataclass(frozen=True)
 class Tracks:
-    """Paths of points over the frames, all or a sample of them.
+    """Paths of points over the frames, all or a sample of them."""
 
-    Attributes
-    ----------
-    paths : ndarray of shape (n_paths, n_frames, 2)
-        Positions x, y in each frame.
-    rows : ndarray of shape (n_paths,)
-        Which points they are.
-    """
-
-    paths: NDArray[np.floating]
-    rows: NDArray[np.int64]
+    paths: NDArray[np.floating]  # (n_paths, n_frames, 2): positions x, y in each frame
+    rows: NDArray[np.int64]  # (n_paths,): which points they are
 
 
 @dataclass(frozen=True)
@@ -206,11 +190,9 @@ def _albums(facts: Facts, gallery: Gallery) -> list[Album]:
             tuple(_image(facts, gallery.step, int(row), low, high) for row in end)
             for end in (rows, gallery.doubtful[k])
         ]
-        vectors = (
-            ()
-            if gallery.vectors is None
-            else _vectors(facts, gallery.vectors[k], gallery.step, k)
-        )
+        vectors: tuple[Shown, ...] = ()
+        if gallery.vectors is not None:
+            vectors = _vectors(facts, gallery.vectors[k], gallery.step, k)
         albums.append(Album(cluster.name, cluster.size, k, ends[0], ends[1], vectors))
     return albums
 

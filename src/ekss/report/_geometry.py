@@ -42,32 +42,21 @@ HISTOGRAM_BINS = 24
 
 @dataclass(frozen=True)
 class Fit:
-    """How points lie to the subspaces of the clusters.
+    """How points lie to the subspaces of the clusters."""
 
-    Attributes
-    ----------
-    flats : Flats
-        One subspace per cluster, in the order of the report.
-    fitted_here : bool
-        Whether the estimator has no subspaces and these are principal components.
-    rows : ndarray of shape (n_rows,)
-        The points that were measured: all, or a sample of a large set.
-    distances : ndarray of shape (n_rows, n_clusters)
-        Distance of each of them to each subspace.
-    effective_dims : ndarray of shape (n_clusters,)
-        Directions that hold 95 % of the energy of a cluster.
-    captured : ndarray of shape (n_clusters,)
-        Share of the energy of a cluster that lies in its subspace.
-    energies : ndarray of shape (n_clusters,)
-        Mean squared length of its points, from the mean if subspaces are affine.
-    """
-
-    flats: Flats
+    flats: Flats  # one subspace per cluster, in the order of the report
+    # whether the estimator has no subspaces and these are principal components
     fitted_here: bool
+    # (n_rows,): the points that were measured: all, or a sample of a large set
     rows: NDArray[np.int64]
+    # (n_rows, n_clusters): distance of each of them to each subspace
     distances: NDArray[np.floating]
+    # (n_clusters,): directions that hold 95 % of the energy of a cluster
     effective_dims: NDArray[np.int64]
+    # (n_clusters,): share of the energy of a cluster that lies in its subspace
     captured: NDArray[np.float64]
+    # (n_clusters,): mean squared length of its points, from the mean if subspaces are
+    # affine
     energies: NDArray[np.float64]
 
     @property
@@ -78,40 +67,25 @@ class Fit:
 
 @dataclass(frozen=True)
 class Residuals:
-    """Distances of points to the subspace of their own cluster.
+    """Distances of points to the subspace of their own cluster."""
 
-    Attributes
-    ----------
-    edges : ndarray of shape (n_bins + 1,)
-        Bins of the histograms, the same for all clusters.
-    counts : ndarray of shape (n_clusters, n_bins)
-        The last bin also counts what lies beyond.
-    medians, high : ndarray of shape (n_clusters,)
-        Median and 90th percentile.
-    nearer_elsewhere : ndarray of shape (n_clusters,)
-        Share of points that lie nearer to the subspace of another cluster.
-    """
-
+    # (n_bins + 1,): bins of the histograms, the same for all clusters
     edges: NDArray[np.float64]
+    # (n_clusters, n_bins): the last bin also counts what lies beyond
     counts: NDArray[np.int64]
-    medians: NDArray[np.float64]
-    high: NDArray[np.float64]
+    medians: NDArray[np.float64]  # (n_clusters,)
+    high: NDArray[np.float64]  # (n_clusters,): 90th percentile
+    # (n_clusters,): share of points that lie nearer to the subspace of another cluster
     nearer_elsewhere: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Angles:
-    """How the subspaces lie to each other.
+    """How the subspaces lie to each other."""
 
-    Attributes
-    ----------
-    affinities : ndarray of shape (n_clusters, n_clusters)
-        Root mean square of the cosines of the principal angles.
-    smallest : ndarray of shape (n_clusters, n_clusters)
-        Smallest principal angle in degrees.
-    """
-
+    # (n_clusters, n_clusters): root mean square of the cosines of the principal angles
     affinities: NDArray[np.float64]
+    # (n_clusters, n_clusters): smallest principal angle in degrees
     smallest: NDArray[np.float64]
 
 

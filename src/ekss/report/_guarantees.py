@@ -12,8 +12,6 @@ from numpy.typing import ArrayLike
 
 import ekss
 from ekss.report._figures import (
-    SIDE,
-    Frame,
     Html,
     axis_labels,
     band,
@@ -21,7 +19,8 @@ from ekss.report._figures import (
     dots,
     grid,
     line,
-    svg,
+    plot,
+    plot_frame,
     text,
     ticks,
 )
@@ -55,7 +54,6 @@ VERSION = 2
 _MOST_CLUSTERS = 100  # of a heat map in which colours can be told apart
 _MOST_POINTS = 6  # of the worst points
 _N_SHOWN = 200  # points of a drawn curve
-_TOP, _BOTTOM, _LEFT = 14, 260, 60  # of the figures
 _KIND = {True: "good", False: "bad", None: "open"}
 _WORDS = (
     (
@@ -331,7 +329,7 @@ def draw_vote_gaps(found: Guarantees) -> Panel:
 def draw_votes(found: Guarantees) -> Panel:
     """Draw votes of some pairs of points against |cos|, with f and its band of tau."""
     shown, tau = found.assessment.curve, found.assessment.votes.tau
-    frame = Frame(_LEFT, _TOP, SIDE - 22, _BOTTOM, (0.0, 1.0), (0.0, 1.05))
+    frame = plot_frame((0.0, 1.0), (0.0, 1.05))
     low = np.maximum(shown.expected - tau, 0.0)
     high = np.minimum(shown.expected + tau, 1.05)
     pairs = np.stack([shown.pair_inner, shown.pair_votes], axis=1)
@@ -349,21 +347,19 @@ def draw_votes(found: Guarantees) -> Panel:
         f"Votes of some pairs of points, {one} of one cluster and {two} of two, around "
         f"f (the line). The band is f ± tau, tau = {number(tau)}."
     )
-    drawing = svg(SIDE, frame.bottom + 42, body, alt)
+    drawing = plot(frame, body, alt)
     return Panel("votes", "EKSS-0: votes and angles", drawing, reading)
 
 
-def draw_worst_by_angle(found: Guarantees) -> Panel:
-    """List the points with the smallest gaps by angle."""
-    body = _worst(found, found.assessment.tsc)
-    return Panel("worst-tsc", "By angle, as TSC compares points", body, wide=True)
-
-
-def draw_worst_by_votes(found: Guarantees) -> Panel:
-    """List the points with the smallest gaps by expected votes."""
-    title = "By expected votes, as EKSS-0 compares points"
-    body = _worst(found, found.assessment.votes)
-    return Panel("worst-ekss0", title, body, wide=True)
+def draw_worst(found: Guarantees) -> Panel:
+    """List the points with the smallest gaps, by angle and by expected votes."""
+    a = found.assessment
+    blocks = [
+        ("By angle, as TSC compares points", _worst(found, a.tsc)),
+        ("By expected votes, as EKSS-0 compares points", _worst(found, a.votes)),
+    ]
+    body = part("blocks", blocks=[{"title": t, "table": w} for t, w in blocks])
+    return Panel("worst", "", body, wide=True)
 
 
 def draw_conditions(found: Guarantees) -> Panel:
@@ -387,7 +383,7 @@ def draw_conditions(found: Guarantees) -> Panel:
                 and f"Terms of the failure probability{unless}: {listed}.",
             }
         )
-    return Panel("conditions", "", part("conditions", blocks=blocks), wide=True)
+    return Panel("conditions", "", part("blocks", blocks=blocks), wide=True)
 
 
 def draw_settings(found: Guarantees) -> Panel:
@@ -419,7 +415,7 @@ SECTIONS = (
         "How well angles and votes separate the clusters",
         (draw_angle_gaps, draw_vote_gaps, draw_votes),
     ),
-    Section("Worst points", (draw_worst_by_angle, draw_worst_by_votes)),
+    Section("Worst points", (draw_worst,)),
     Section("Every condition", (draw_conditions,)),
     Section("What was assessed", (draw_settings,)),
     Section("Notes", (draw_notes,)),
@@ -480,7 +476,7 @@ def _gaps(certificate: Certificate, label: str) -> Html:
     low, high = min(0.0, float(shown[0])), max(tau, float(shown[-1]), 1e-3)
     pad = 0.05 * (high - low)
     limits = low - pad, high + pad
-    frame = Frame(_LEFT, _TOP, SIDE - 22, _BOTTOM, (0.0, 1.0), limits)
+    frame = plot_frame((0.0, 1.0), limits)
     y, words = frame.y(tau), f"tau = {number(tau)}"
     quarters = [0, 0.25, 0.5, 0.75, 1]
     body = [
@@ -491,7 +487,7 @@ def _gaps(certificate: Certificate, label: str) -> Html:
         text(frame.right - 4, y + 14, words, anchor="end", kind="limit-text"),
     ]
     alt = f"Gap of every point, smallest first, against {words}."
-    return svg(SIDE, frame.bottom + 42, body, alt)
+    return plot(frame, body, alt)
 
 
 def _margin(found: Guarantees, certificate: Certificate) -> str:
@@ -558,22 +554,14 @@ def _summary(found: Guarantees) -> dict[str, Any]:
         "version": VERSION,
         "ekss": ekss.__version__,
         "title": found.title,
-        "q": s.q,
-        "n_members": s.n_members,
+        "n_samples": s.n_samples,
+        **_plain(s),
         "n_candidates": case.n_candidates,
         "candidate_dim": case.candidate_dim,
         "seed": case.seed,
         "failure": case.failure,
-        "n_samples": s.n_samples,
-        "n_features": s.n_features,
         "n_rows_compared": len(case.rows),
-        "ratio": _plain(s.ratio),
-        "max_affinity": _plain(s.max_affinity),
-        "noise": _plain(s.noise),
-        "n_missing": s.n_missing,
-        "missing": _plain(s.missing),
         "tolerated_missing": a.tolerated_missing,
-        "n_components": s.n_components,
         "affinities": _plain(case.pairs.affinities),
         "largest_cosines": _plain(case.pairs.cosines),
         "closest_angles": _plain(case.pairs.angles),

@@ -37,28 +37,16 @@ Origin = Literal["embedding", "subspaces", "points"]
 
 @dataclass(frozen=True)
 class Layout:
-    """Points in the plane.
+    """Points in the plane."""
 
-    Attributes
-    ----------
-    dots : ndarray of shape (n_dots, 2)
-        Coordinates of the points that are drawn.
-    rows : ndarray of shape (n_dots,)
-        Which points they are: all, or a sample that is even over the clusters.
-    centres : ndarray of shape (n_clusters, 2)
-        Middle of each cluster.
-    origin : {"embedding", "subspaces", "points"}
-        What is projected: the spectral embedding, the closeness of points to
-        subspaces, or the points themselves.
-    on_circle : bool
-        Whether directions were chosen so that centres stand on a circle.
-    """
-
-    dots: NDArray[np.float64]
+    dots: NDArray[np.float64]  # (n_dots, 2): coordinates of the points that are drawn
+    # (n_dots,): which points they are: all, or a sample that is even over the clusters
     rows: NDArray[np.int64]
-    centres: NDArray[np.float64]
+    centres: NDArray[np.float64]  # (n_clusters, 2): middle of each cluster
+    # what is projected: the spectral embedding, the closeness of points to subspaces,
+    # or the points themselves
     origin: Origin
-    on_circle: bool
+    on_circle: bool  # whether directions were chosen so that centres stand on a circle
 
 
 def layout_of(inputs: Inputs, fit: Fit) -> Layout:

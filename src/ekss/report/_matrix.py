@@ -40,26 +40,18 @@ _MOST_LINES = 30  # clusters that are separated by lines
 
 @dataclass(frozen=True)
 class Blocks:
-    """A matrix over all pairs of points, averaged over blocks of points.
+    """A matrix over all pairs of points, averaged over blocks of points."""
 
-    Attributes
-    ----------
-    means : ndarray of shape (n_blocks, n_blocks)
-        Mean over the pairs of two blocks, a point's pair with itself left out.
-    clusters : ndarray of shape (n_blocks,)
-        Cluster of each block; no block has points of two.
-    between : ndarray of shape (n_clusters, n_clusters)
-        The same means for whole clusters.
-    source : {"members", "graph"}
-        Share of members that put a pair together, or affinity in the graph.
-    points_per_block : int
-        The largest number of points of a block; 1 if nothing was averaged.
-    """
-
+    # (n_blocks, n_blocks): mean over the pairs of two blocks, a point's pair with
+    # itself left out
     means: NDArray[np.float64]
+    # (n_blocks,): cluster of each block; no block has points of two
     clusters: NDArray[np.int64]
+    # (n_clusters, n_clusters): the same means for whole clusters
     between: NDArray[np.float64]
+    # share of members that put a pair together, or affinity in the graph
     source: Literal["members", "graph"]
+    # the largest number of points of a block; 1 if nothing was averaged
     points_per_block: int
 
 
@@ -110,13 +102,6 @@ def assign_blocks(inputs: Inputs) -> tuple[NDArray[np.int64], NDArray[np.int64]]
 
 def mean_votes(votes: NDArray[Any], block_of: NDArray[np.int64]) -> NDArray[np.float64]:
     """Share of members that put a pair together, averaged over the pairs of blocks.
-
-    Parameters
-    ----------
-    votes : ndarray of shape (n_samples, n_members)
-        Labels of every member.
-    block_of : ndarray of shape (n_samples,)
-        Block of every point.
 
     Returns
     -------

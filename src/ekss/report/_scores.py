@@ -23,31 +23,20 @@ _LONGEST_NAME = 10  # characters of a class that fit beside the table
 
 @dataclass(frozen=True)
 class Scores:
-    """Scores and the table of classes against clusters.
+    """Scores and the table of classes against clusters."""
 
-    Attributes
-    ----------
-    error, nmi, ari : float
-        Clustering error, normalised mutual information, adjusted Rand index.
-    classes : tuple of str
-        Names of the true classes, in the order of the table's rows.
-    clusters : ndarray of int
-        Position of the clusters, in the order of the table's columns.
-    confusion : ndarray of shape (n_classes, n_clusters)
-        Points of each class in each cluster; matched pairs stand on the diagonal.
-    n_matched : int
-        How many pairs are matched.
-    wrong : ndarray of shape (n_samples,)
-        Whether a point is outside the cluster that is matched to its class.
-    """
-
-    error: float
-    nmi: float
-    ari: float
+    error: float  # clustering error
+    nmi: float  # normalised mutual information
+    ari: float  # adjusted Rand index
+    # names of the true classes, in the order of the table's rows
     classes: tuple[str, ...]
+    # position of the clusters, in the order of the table's columns
     clusters: NDArray[np.int64]
+    # (n_classes, n_clusters): points of each class in each cluster; matched pairs stand
+    # on the diagonal
     confusion: NDArray[np.int64]
-    n_matched: int
+    n_matched: int  # how many pairs are matched
+    # (n_samples,): whether a point is outside the cluster that is matched to its class
     wrong: NDArray[np.bool_]
 
 

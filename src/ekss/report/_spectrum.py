@@ -13,14 +13,14 @@ from scipy.sparse.csgraph import connected_components
 
 from ekss.graph import spectral_embedding
 from ekss.report._figures import (
-    SIDE,
     Frame,
     axis_labels,
     box,
     dots,
     grid,
     line,
-    svg,
+    plot,
+    plot_frame,
     text,
     ticks,
 )
@@ -43,28 +43,17 @@ _LEAST_HEIGHT = 0.05  # scores that differ by less stay visibly equal
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Largest eigenvalues of the normalised graph.
+    """Largest eigenvalues of the normalised graph."""
 
-    Attributes
-    ----------
-    eigenvalues : ndarray of shape (n_eigenvalues,)
-        In descending order.
-    n_clusters : int
-        Number of clusters that was asked for.
-    gap : float or None
-        Eigenvalue ``n_clusters`` less the next; None if it is not known.
-    clearest_after : int
-        How many eigenvalues come before the clearest drop, the first not counted: the
-        number of clusters that it speaks for.
-    clarity, best_clarity : float or None, float
-        How clear the drops after ``n_clusters`` and after ``clearest_after`` are: the
-        ratio of the distances of the two eigenvalues from 1, each plus 0.01.
-    """
-
-    eigenvalues: NDArray[np.float64]
-    n_clusters: int
+    eigenvalues: NDArray[np.float64]  # (n_eigenvalues,): descending
+    n_clusters: int  # number of clusters that was asked for
+    # eigenvalue ``n_clusters`` less the next; None if it is not known
     gap: float | None
+    # how many eigenvalues come before the clearest drop, the first not counted: the
+    # number of clusters that it suggests
     clearest_after: int
+    # how clear the drops after ``n_clusters`` and after ``clearest_after`` are: the
+    # ratio of the distances of the two eigenvalues from 1, each plus 0.01
     clarity: float | None
     best_clarity: float
 
@@ -122,20 +111,16 @@ def draw_eigenvalues(facts: Facts) -> Panel | None:
         return None
     values, k = spectrum.eigenvalues, spectrum.n_clusters
     low = float(values.min())
-    frame = Frame(
-        52,
-        14,
-        SIDE - 12,
-        260,
-        (0.4, len(values) + 0.6),
-        (low - 0.06 * (1 - low), 1 + 0.04 * (1 - low)),
-    )
+    y_range = low - 0.06 * (1 - low), 1 + 0.04 * (1 - low)
+    frame = plot_frame((0.4, len(values) + 0.6), y_range)
     body = grid(frame, ticks(*frame.y_range, 4))
     for i in _whole_ticks(len(values)):
         body.append(text(frame.x(i), frame.bottom + 16, str(i), anchor="middle"))
     body += axis_labels(frame, "eigenvalue")
     if spectrum.gap is not None:
-        body.append(_gap_band(frame, k))
+        left, right = frame.x(k), frame.x(k + 1)
+        height = frame.bottom - frame.top
+        body.append(box(left, frame.top, right - left, height, "band"))
     few = len(values) <= _MOST_STEMS
     for i, value in enumerate(values[: len(values) * few], 1):
         kind = "stem" if i <= k else "stem after"
@@ -151,10 +136,10 @@ def draw_eigenvalues(facts: Facts) -> Panel | None:
     )
     reading = (
         "Eigenvalues near 1 are groups of points that hardly touch. A clear drop after "
-        f"the {ordinal(k)} (shaded, here {gap}) speaks for {k} clusters. "
+        f"the {ordinal(k)} (shaded, here {gap}) suggests {k} clusters. "
         f"{_about_pieces(facts)}"
     )
-    drawing = svg(SIDE, frame.bottom + 42, body, alt)
+    drawing = plot(frame, body, alt)
     return Panel("eigenvalues", "Eigenvalues and the gap", drawing, reading)
 
 
@@ -184,7 +169,7 @@ def draw_counts(facts: Facts) -> Panel | None:
         f"Scores of {len(numbers)} numbers of clusters from {numbers[0]:.0f} to "
         f"{numbers[-1]:.0f}; {counts.chosen} was taken, the lowest score is {best:.4g}."
     )
-    drawing = svg(SIDE, frame.bottom + 42, body, alt)
+    drawing = plot(frame, body, alt)
     return Panel("counts", "Number of clusters", drawing, _counts_reading(facts))
 
 
@@ -230,12 +215,6 @@ def _about_pieces(facts: Facts) -> str:
     return f"{which} is the clearest."
 
 
-def _gap_band(frame: Frame, k: int) -> str:
-    left, right = frame.x(k), frame.x(k + 1)
-    height = frame.bottom - frame.top
-    return box(left, frame.top, right - left, height, "band")
-
-
 def _whole_ticks(count: int) -> list[int]:
     step = next(s for s in (1, 2, 5, 10, 20, 50, 100, 10**6) if count / s <= 16)
     return [1, *(i for i in range(step, count + 1, step) if i > 1)]
@@ -248,14 +227,8 @@ def _counts_frame(numbers: NDArray[np.float64], scores: NDArray[np.float64]) -> 
     low, high = low - missing, high + missing
     room = 0.08 * (high - low)
     side = 0.04 * float(numbers[-1] - numbers[0]) or 1.0
-    return Frame(
-        52,
-        14,
-        SIDE - 12,
-        260,
-        (float(numbers[0]) - side, float(numbers[-1]) + side),
-        (low - room, high + room),
-    )
+    x_range = float(numbers[0]) - side, float(numbers[-1]) + side
+    return plot_frame(x_range, (low - room, high + room))
 
 
 def _numbers_below(

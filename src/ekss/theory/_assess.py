@@ -277,19 +277,7 @@ def assess(
 
 
 def allowed_deviations(situation: Situation, f: Increasing) -> Constants:
-    """Evaluate C_1, C_2 and C_3 for an expected affinity f.
-
-    Parameters
-    ----------
-    situation : Situation
-    f : callable
-        Absolute inner product to expected affinity.
-
-    Returns
-    -------
-    Constants
-        Each is 0 or below where nothing is allowed.
-    """
+    """Evaluate C_1, C_2 and C_3 for an expected affinity f; 0 allows nothing."""
     s = situation
     shared = (s.n_features, s.dims, s.n_samples)
     alpha = s.missing.within_lower
@@ -316,16 +304,6 @@ def ensemble_guarantees(situation: Situation, f: Increasing) -> tuple[Guarantee,
     is the same statement for bases that are known. Theorems for points without noise
     get one more condition, that the points lie on their subspaces; it cannot be
     checked where entries are missing.
-
-    Parameters
-    ----------
-    situation : Situation
-    f : callable
-        The co-clustering probability, see `coclustering_function`.
-
-    Returns
-    -------
-    tuple of Guarantee
     """
     s, c = situation, allowed_deviations(situation, f)
     shared = (s.sizes, s.dims, s.q, s.n_members)
@@ -362,16 +340,7 @@ def ensemble_guarantees(situation: Situation, f: Increasing) -> tuple[Guarantee,
 
 
 def projection_guarantee(situation: Situation) -> Guarantee:
-    """Evaluate Theorem 8 for TSC after a random projection, open constants set to 1.
-
-    Parameters
-    ----------
-    situation : Situation
-
-    Returns
-    -------
-    Guarantee
-    """
+    """Evaluate Theorem 8 for TSC after a random projection, open constants set to 1."""
     s, c = situation, allowed_deviations(situation, lambda z: z)
     reduced = reduced_failure(
         s.sizes,
@@ -400,20 +369,7 @@ def connection_guarantees(situation: Situation) -> tuple[Guarantee, ...]:
 def largest_tolerated(
     ratios: Callable[[int], MissingRatio], n_features: int
 ) -> int | None:
-    """Find the most missing entries for which r_s is surely below 1, by bisection.
-
-    Parameters
-    ----------
-    ratios : callable
-        From s to its ratio, which grows with s.
-    n_features : int
-        D.
-
-    Returns
-    -------
-    int or None
-        None where r_0 is not below 1 either.
-    """
+    """Find the most missing entries for which r_s, which grows, is surely below 1."""
     if not ratios(0).upper < 1:
         return None
     low, high = 0, n_features

@@ -108,8 +108,11 @@ def checks_of(guarantee: Guarantee, situation: Situation) -> tuple[Check, ...]:
 
 def check_of(condition: Condition, situation: Situation, statement: str) -> Check:
     """Put one condition into words; its name may ask other things in other theorems."""
-    asked, helps = _ASKED[condition.name]
-    remedy = "" if condition.holds else helps(condition, situation, statement)
+    asked, remedy = _ASKED[condition.name]
+    if condition.holds:
+        remedy = ""
+    elif callable(remedy):
+        remedy = remedy(condition, situation, statement)
     return Check(
         condition.name,
         asked,
@@ -140,13 +143,6 @@ def size_for_neighbours(dim: int, share: float) -> float:
     r"""Fewest points of a cluster that leave room for q in Theorems 4, 5 and 8.
 
     The smallest n with :math:`12 (24 \pi)^{d-1} \log n < n / share`.
-
-    Parameters
-    ----------
-    dim : int
-        Dimension of the subspace.
-    share : float
-        6 for Theorems 5 and 8 (q < N_min / 6), 1 for Theorems 2 and 4.
 
     Returns
     -------
@@ -215,13 +211,6 @@ def _fewest(enough: Callable[[int], bool]) -> float:
     return float(high)
 
 
-def _exact(condition: Condition, s: Situation, statement: str) -> str:
-    return (
-        "this theorem is about points without noise; Theorem 6 allows noise, and "
-        "subspaces of larger dimension come nearer to their points"
-    )
-
-
 def _ratio(condition: Condition, s: Situation, statement: str) -> str:
     if s.n_missing and "r_s" in condition.name:
         return "fewer missing entries, or subspaces at larger angles"
@@ -256,13 +245,6 @@ def _dense(condition: Condition, s: Situation, statement: str) -> str:
     return f"{_points(_size_of_dense_clusters(s))} in every cluster"
 
 
-def _line(condition: Condition, s: Situation, statement: str) -> str:
-    return (
-        "points on a line all have the same angle to each other; the theorem does not "
-        "cover lines"
-    )
-
-
 def _few_neighbours(condition: Condition, s: Situation, statement: str) -> str:
     most = math.ceil(min(s.sizes) / 6) - 1
     grow = f"more than {6 * s.q:,} points in the smallest cluster"
@@ -289,15 +271,9 @@ def _features(condition: Condition, s: Situation, statement: str) -> str:
     return f"more than {number(condition.limit)} features"
 
 
-def _follows(condition: Condition, s: Situation, statement: str) -> str:
-    return (
-        "it follows from the other conditions if members have at least two candidates"
-    )
-
-
 def _connected_constant(condition: Condition, s: Situation, statement: str) -> str:
     if min(s.dims) < 2:
-        return _line(condition, s, statement)
+        return _LINE
     wanted = _size_of_dense_clusters(s)
     if wanted > min(s.sizes):
         return f"{_points(wanted)} in every cluster"
@@ -308,10 +284,6 @@ def _projection(condition: Condition, s: Situation, statement: str) -> str:
     if math.isinf(condition.limit):
         return "no dimension is enough while C_2 or C_3 is not positive"
     return f"a projection to more than {number(condition.limit)} dimensions, or none"
-
-
-def _smaller_q(condition: Condition, s: Situation, statement: str) -> str:
-    return "a smaller q"
 
 
 def _size_of_dense_clusters(s: Situation) -> float:
@@ -325,12 +297,24 @@ def _points(count: float) -> str:
     return f"{number(count)} points"
 
 
-_Remedy = Callable[[Condition, Situation, str], str]
+_EXACT = (
+    "this theorem is about points without noise; Theorem 6 allows noise, and "
+    "subspaces of larger dimension come nearer to their points"
+)
+_LINE = (
+    "points on a line all have the same angle to each other; the theorem does not "
+    "cover lines"
+)
+_FOLLOWS = (
+    "it follows from the other conditions if members have at least two candidates"
+)
+_SMALLER_Q = "a smaller q"
+_Remedy = str | Callable[[Condition, Situation, str], str]
 _ASKED: dict[str, tuple[str, _Remedy]] = {
     "points on subspaces": (
         "every point, scaled to length 1, lies on the subspace of its cluster (largest "
         "distance)",
-        _exact,
+        _EXACT,
     ),
     "ratio r_0": (
         "no two subspaces share a direction (r_0, cosine of the smallest angle)",
@@ -350,20 +334,20 @@ _ASKED: dict[str, tuple[str, _Remedy]] = {
         "q is at least 12 (24 pi)^(d-1) log N_k",
         _many_neighbours,
     ),
-    "q against n": ("q is at most the size of the cluster", _smaller_q),
-    "q against N_min^rho": ("q is at most N_min^rho for some rho < 1", _smaller_q),
+    "q against n": ("q is at most the size of the cluster", _SMALLER_Q),
+    "q against N_min^rho": ("q is at most N_min^rho for some rho < 1", _SMALLER_Q),
     "q against N_min / 6": (
         "q is below a sixth of the smallest cluster",
         _few_neighbours,
     ),
-    "gamma": ("gamma is above 1", _smaller_q),
-    "dim for connectedness": ("subspaces have dimension 2 or more", _line),
+    "gamma": ("gamma is above 1", _SMALLER_Q),
+    "dim for connectedness": ("subspaces have dimension 2 or more", _LINE),
     "cap radius": (
         "points lie so densely that a cap with 3 log N_k of them is small (its radius)",
         _dense,
     ),
-    "C_1": ("the deviation C_1 that the angles allow is positive", _follows),
-    "C_2": ("the deviation C_2 that the angles allow is positive", _follows),
+    "C_1": ("the deviation C_1 that the angles allow is positive", _FOLLOWS),
+    "C_2": ("the deviation C_2 that the angles allow is positive", _FOLLOWS),
     "C_3": (
         "the deviation C_3 under which clusters stay connected is positive",
         _connected_constant,

@@ -207,24 +207,7 @@ def votes_deviation(
 ) -> float:
     """Tau of Definition 1 for the co-association of members, without the matrix.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n_samples, n_features)
-        Of unit length.
-    members : ndarray of shape (n_samples, n_members)
-        Labels of every point in every member.
-    f : callable
-        Non-decreasing function of absolute inner products.
-    rows : ndarray of int, default=None
-        The points whose pairs are looked at; all if None.
-
-    Returns
-    -------
-    tau : float
-
-    Notes
-    -----
-    O(n_rows n_samples (n_features + n_members)) time.
+    ``members`` holds the label of every point (row) in every member (column).
 
     Examples
     --------
@@ -367,25 +350,7 @@ def neighbour_profile(
 ) -> NeighbourProfile:
     """Measure what Definition 2 compares, for all points or for some.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n_samples, n_features)
-        Of unit length.
-    labels : array-like of shape (n_samples,)
-        Each with more than q points.
-    q : int
-        Number of neighbours.
-    rows : ndarray of int, default=None
-        The points to look at; all if None.
-
-    Returns
-    -------
-    profile : NeighbourProfile
-        :math:`(f(near) - f(far)) / 2` is the gap of a point, phi_q the smallest gap.
-
-    Notes
-    -----
-    O(n_rows n_samples n_features) time, 8 MB blocks.
+    (f(near) - f(far)) / 2 is the gap of a point, phi_q the smallest gap.
     """
     codes = np.asarray(labels)
     chosen = np.arange(len(points)) if rows is None else np.asarray(rows, np.int64)
@@ -410,17 +375,7 @@ def count_nearer(
 ) -> NDArray[np.int64]:
     """Count points of the own cluster with inner products of at least a threshold.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n_samples, n_features)
-    labels : array-like of shape (n_samples,)
-    rows : ndarray of shape (n_rows,)
-        The points whose neighbours are counted; a point is not its own neighbour.
-    thresholds : ndarray of shape (n_thresholds, n_rows)
-
-    Returns
-    -------
-    counts : ndarray of shape (n_thresholds, n_rows)
+    Thresholds and counts have the shape (n_thresholds, n_rows).
 
     Examples
     --------
