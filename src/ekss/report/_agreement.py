@@ -9,20 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ekss.report._figures import (
-    SIDE,
-    Frame,
-    axis_labels,
-    box,
-    colour,
-    grid,
-    line,
-    plot,
-    rule,
-    steps,
-    text,
-    ticks,
-)
+from ekss.report import _figures as fig
 from ekss.report._fitted import Inputs
 from ekss.report._geometry import Fit, nearest_other
 from ekss.report._page import Panel
@@ -137,22 +124,22 @@ def draw_agreement(facts: Facts) -> Panel:
     clusters = facts.clusters[:_MOST_STRIPS]
     row, top = (22.0 if len(clusters) <= 16 else 15.0), 84.0
     bottom = top + row * len(clusters) + 6
-    frame = Frame(40, top, SIDE - 14, bottom, (0, 1), (0, 1))
+    frame = fig.Frame(40, top, fig.SIDE - 14, bottom, (0, 1), (0, 1))
     counts = np.histogram(facts.agreement.values, 40, (0, 1))[0]
-    upper = Frame(40, 8, SIDE - 14, 72, (0, 1), (0, max(int(counts.max()), 1)))
-    body = [steps(upper, counts.tolist(), "bars"), rule(upper)]
-    body += grid(frame, [], ticks(0, 1))
+    upper = fig.Frame(40, 8, fig.SIDE - 14, 72, (0, 1), (0, max(int(counts.max()), 1)))
+    body = [fig.steps(upper, counts.tolist(), "bars"), fig.rule(upper)]
+    body += fig.grid(frame, [], fig.ticks(0, 1))
     for i, cluster in enumerate(clusters):
         middle = top + 6 + row * (i + 0.5)
-        body.append(text(34, middle + 4, str(cluster.name), anchor="end"))
-        body += _strip(frame, middle, row, cluster, colour(i))
-    body += axis_labels(frame, _AXIS[facts.agreement.source])
+        body.append(fig.text(34, middle + 4, str(cluster.name), anchor="end"))
+        body += _strip(frame, middle, row, cluster, fig.colour(i))
+    body += fig.axis_labels(frame, _AXIS[facts.agreement.source])
     medians = [cluster.agreement for cluster in facts.clusters]
     alt = (
         f"Agreement of points with their cluster: medians of the clusters from "
         f"{min(medians):.2f} to {max(medians):.2f}."
     )
-    drawing = plot(frame, body, alt)
+    drawing = fig.plot(frame, body, alt)
     return Panel("agreement", facts.agreement.title, drawing, _reading(facts))
 
 
@@ -177,14 +164,14 @@ def _reading(facts: Facts) -> str:
 
 
 def _strip(
-    frame: Frame, middle: float, row: float, cluster: Cluster, kind: str
+    frame: fig.Frame, middle: float, row: float, cluster: Cluster, kind: str
 ) -> list[str]:
     low, high = frame.x(cluster.agreement_low), frame.x(cluster.agreement_high)
     first, third = (frame.x(value) for value in cluster.agreement_quarters)
     half = row * 0.26
     median = frame.x(cluster.agreement)
     return [
-        line(low, middle, high, middle, f"whisker {kind}"),
-        box(first, middle - half, max(third - first, 1), 2 * half, f"fill {kind}"),
-        line(median, middle - half - 2, median, middle + half + 2, "median"),
+        fig.line(low, middle, high, middle, f"whisker {kind}"),
+        fig.box(first, middle - half, max(third - first, 1), 2 * half, f"fill {kind}"),
+        fig.line(median, middle - half - 2, median, middle + half + 2, "median"),
     ]

@@ -120,7 +120,7 @@ def build(
         title=run.title,
         lead=_lead(facts),
         notices=facts.advice or (_FINE,),
-        figures=_figures(facts),
+        figures=_key_numbers(facts),
         footer="All numbers of this page are in the .json file beside it.",
     )
     return Report(html, summarise(facts))
@@ -180,7 +180,7 @@ def _lead(facts: Facts) -> str:
     )
 
 
-def _figures(facts: Facts) -> list[tuple[str, str]]:
+def _key_numbers(facts: Facts) -> list[tuple[str, str]]:
     """Return the most important numbers, by name."""
     run, scores, spectrum = facts.run, facts.scores, facts.spectrum
     figures = []

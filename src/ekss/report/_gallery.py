@@ -8,21 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ekss.report import _figures as fig
 from ekss.report._agreement import Agreement
-from ekss.report._figures import (
-    DIVERGING,
-    SIDE,
-    Frame,
-    averaged,
-    colour,
-    crosses,
-    data_uri,
-    dots,
-    palette_of,
-    png,
-    svg,
-    to_bytes,
-)
 from ekss.report._fitted import Inputs
 from ekss.report._geometry import Fit, nearest_other
 from ekss.report._page import Panel, part, rows_at_once
@@ -133,11 +120,11 @@ def draw_tracks(facts: Facts) -> Panel | None:
     body = []
     for k in range(len(facts.clusters)):
         paths = tracks.paths[codes == k]
-        body.append(_paths(frame, paths, colour(k)))
-        body.append(dots(frame, paths[:, 0], f"mid {colour(k)}"))
+        body.append(_paths(frame, paths, fig.colour(k)))
+        body.append(fig.dots(frame, paths[:, 0], f"mid {fig.colour(k)}"))
     if facts.scores is not None:
         wrong = facts.scores.wrong[tracks.rows]
-        body.append(crosses(frame, tracks.paths[wrong, 0], 3.5))
+        body.append(fig.crosses(frame, tracks.paths[wrong, 0], 3.5))
     shown, all_ = len(tracks.rows), facts.run.n_samples
     some = f" (a sample of {shown:,} of {all_:,})" if shown < all_ else ""
     alt = f"{shown} points on the first frame, coloured by cluster, with their paths."
@@ -146,7 +133,7 @@ def draw_tracks(facts: Facts) -> Panel | None:
         f"images; the thin line is its path over the {tracks.paths.shape[1]} frames. "
         "Points of one body should share a colour." + facts.about_crosses
     )
-    drawing = svg(SIDE, frame.bottom + 10, body, alt)
+    drawing = fig.svg(fig.SIDE, frame.bottom + 10, body, alt)
     return Panel("tracks", "Tracks on the first frame", drawing, reading)
 
 
@@ -199,17 +186,19 @@ def _albums(facts: Facts, gallery: Gallery) -> list[Album]:
 
 def _image(facts: Facts, step: int, row: int, low: float, high: float) -> Shown:
     shape = facts.inputs.image_shape or ()
-    pixels = averaged(facts.inputs.shown[row].reshape(1, *shape), step)[0]
-    return Shown(data_uri(png(to_bytes(pixels, low, high))), _name(facts, row))
+    pixels = fig.averaged(facts.inputs.shown[row].reshape(1, *shape), step)[0]
+    return Shown(
+        fig.data_uri(fig.png(fig.to_bytes(pixels, low, high))), _name(facts, row)
+    )
 
 
 def _vectors(
     facts: Facts, vectors: NDArray[np.floating], step: int, k: int
 ) -> tuple[Shown, ...]:
-    shown, palette = [], palette_of(DIVERGING)
-    for number, vector in enumerate(averaged(vectors, step), 1):
+    shown, palette = [], fig.palette_of(fig.DIVERGING)
+    for number, vector in enumerate(fig.averaged(vectors, step), 1):
         most = float(np.abs(vector).max()) or 1.0
-        address = data_uri(png(to_bytes(vector, -most, most), palette))
+        address = fig.data_uri(fig.png(fig.to_bytes(vector, -most, most), palette))
         alt = f"basis vector {number} of cluster {facts.clusters[k].name}"
         shown.append(Shown(address, alt))
     return tuple(shown)
@@ -221,18 +210,18 @@ def _name(facts: Facts, row: int) -> str:
     return f"point {number}" if ids is None else f"{ids[row]} (point {number})"
 
 
-def _image_frame(places: NDArray[np.floating]) -> Frame:
+def _image_frame(places: NDArray[np.floating]) -> fig.Frame:
     """Show all places as wide as there is room, y downwards, at one scale."""
     low, high = places.min(axis=0), places.max(axis=0)
     width, height = (float(side) for side in high - low)
-    scale = min((SIDE - 20) / (width or 1.0), _TALLEST / (height or 1.0))
-    left = (SIDE - scale * width) / 2
+    scale = min((fig.SIDE - 20) / (width or 1.0), _TALLEST / (height or 1.0))
+    left = (fig.SIDE - scale * width) / 2
     bottom = 10 + scale * height
     x_range, y_range = (float(low[0]), float(high[0])), (float(high[1]), float(low[1]))
-    return Frame(left, 10, SIDE - left, bottom, x_range, y_range)
+    return fig.Frame(left, 10, fig.SIDE - left, bottom, x_range, y_range)
 
 
-def _paths(frame: Frame, paths: NDArray[np.floating], kind: str) -> str:
+def _paths(frame: fig.Frame, paths: NDArray[np.floating], kind: str) -> str:
     step = max(1, paths.shape[1] // _PATH_STEPS)
     pieces = []
     for path in paths[:, ::step]:

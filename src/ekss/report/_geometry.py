@@ -11,16 +11,7 @@ from numpy.typing import NDArray
 
 from ekss.core.bases import Flats, fit_clusters, squared_residuals
 from ekss.metrics import subspace_affinities
-from ekss.report._figures import (
-    Frame,
-    Html,
-    colour,
-    heat_map,
-    relative_shades,
-    rule,
-    steps,
-    svg,
-)
+from ekss.report import _figures as fig
 from ekss.report._fitted import Inputs
 from ekss.report._page import Panel, part, rows_at_once
 
@@ -179,7 +170,7 @@ def draw_clusters(facts: Facts) -> Panel:
             f" Energy, distances and dimensions are measured on "
             f"{len(facts.fit.rows):,} points drawn at random."
         )
-    reading = Html(
+    reading = fig.Html(
         "The largest cluster comes first; numbers are those of the labels. "
         "<em>Dimension</em>: directions that hold 95 % of the energy of its points"
         f"{centred}. <em>Energy captured</em>: share inside its subspace{ours}. "
@@ -224,7 +215,7 @@ def affinities_panel(
     low, high = f"{off.min():.2f}", f"{off.max():.2f}"
     alt = f"Affinities between {len(names)} subspaces, from {low} to {high}."
     cells = [[f"{v:.2f}".lstrip("0") for v in row] for row in values]
-    drawing = heat_map(relative_shades(values), cells, names, names, alt)
+    drawing = fig.heat_map(fig.relative_shades(values), cells, names, names, alt)
     reading = (
         "Affinity of two subspaces (root mean square cosine of their principal "
         "angles): 0 at right angles, 1 if one contains the other. Shaded from the "
@@ -243,7 +234,7 @@ def angles_panel(values: NDArray[np.float64], names: Sequence[str]) -> Panel:
         f"{high} degrees."
     )
     cells = [[f"{v:.0f}°" for v in row] for row in values]
-    drawing = heat_map(relative_shades(90 - values), cells, names, names, alt)
+    drawing = fig.heat_map(fig.relative_shades(90 - values), cells, names, names, alt)
     reading = (
         "Smallest principal angle of two subspaces: 0° if they share a direction, 90° "
         f"if they are orthogonal. Shaded from {high}° to {low}°: the strongest colour "
@@ -252,18 +243,21 @@ def angles_panel(values: NDArray[np.float64], names: Sequence[str]) -> Panel:
     return Panel("angles", "Smallest principal angles", drawing, reading)
 
 
-def _draw_histogram(facts: Facts, position: int) -> Html:
+def _draw_histogram(facts: Facts, position: int) -> fig.Html:
     """Draw the distances of one cluster to its subspace, small, for the table."""
     counts = facts.residuals.counts[position]
-    frame = Frame(1, 2, 119, 26, (0, 1), (0, max(int(counts.max()), 1)))
+    frame = fig.Frame(1, 2, 119, 26, (0, 1), (0, max(int(counts.max()), 1)))
     cluster = facts.clusters[position]
     alt = (
         f"Distances of cluster {cluster.name} to its subspace: median "
         f"{cluster.residual_median:.3g}, 90 % below {cluster.residual_high:.3g}, axis "
         f"to {facts.residuals.edges[-1]:.3g}."
     )
-    body = [steps(frame, counts.tolist(), f"fill {colour(position)}"), rule(frame)]
-    return svg(120, 28, body, alt, "spark")
+    body = [
+        fig.steps(frame, counts.tolist(), f"fill {fig.colour(position)}"),
+        fig.rule(frame),
+    ]
+    return fig.svg(120, 28, body, alt, "spark")
 
 
 def _spectra(

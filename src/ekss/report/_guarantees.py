@@ -11,19 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import ekss
-from ekss.report._figures import (
-    Html,
-    axis_labels,
-    band,
-    curve,
-    dots,
-    grid,
-    line,
-    plot,
-    plot_frame,
-    text,
-    ticks,
-)
+from ekss.report import _figures as fig
 from ekss.report._fitted import assess_methods
 from ekss.report._geometry import affinities_panel, angles_panel
 from ekss.report._page import (
@@ -145,7 +133,7 @@ class Guarantees:
             lead="What the paper's recovery guarantees ask of labelled points, what "
             "these points are like, and what would make each guarantee hold.",
             notices=_notices(self),
-            figures=_figures(self),
+            figures=_key_numbers(self),
             footer="Theorems are numbered as in Lipor, Hong, Tan and Balzano, Subspace "
             "clustering using ensembles of K-subspaces, 2021.",
         )
@@ -329,25 +317,25 @@ def draw_vote_gaps(found: Guarantees) -> Panel:
 def draw_votes(found: Guarantees) -> Panel:
     """Draw votes of some pairs of points against |cos|, with f and its band of tau."""
     shown, tau = found.assessment.curve, found.assessment.votes.tau
-    frame = plot_frame((0.0, 1.0), (0.0, 1.05))
+    frame = fig.plot_frame((0.0, 1.0), (0.0, 1.05))
     low = np.maximum(shown.expected - tau, 0.0)
     high = np.minimum(shown.expected + tau, 1.05)
     pairs = np.stack([shown.pair_inner, shown.pair_votes], axis=1)
     body = [
-        *grid(frame, ticks(0, 1), ticks(0, 1, 4)),
-        *axis_labels(frame, "|cos| of the angle between two points", "vote"),
-        band(frame, shown.inner, low, high),
-        dots(frame, pairs[~shown.pair_same], "small c1"),
-        dots(frame, pairs[shown.pair_same], "small c0"),
-        curve(frame, np.stack([shown.inner, shown.expected], axis=1), "curve"),
+        *fig.grid(frame, fig.ticks(0, 1), fig.ticks(0, 1, 4)),
+        *fig.axis_labels(frame, "|cos| of the angle between two points", "vote"),
+        fig.band(frame, shown.inner, low, high),
+        fig.dots(frame, pairs[~shown.pair_same], "small c1"),
+        fig.dots(frame, pairs[shown.pair_same], "small c0"),
+        fig.curve(frame, np.stack([shown.inner, shown.expected], axis=1), "curve"),
     ]
     alt = "Votes of pairs of points against the cosine of their angle, with f."
     one, two = (part("mark", text="●", kind=f"ink c{i}") for i in (0, 1))
-    reading = Html(
+    reading = fig.Html(
         f"Votes of some pairs of points, {one} of one cluster and {two} of two, around "
         f"f (the line). The band is f ± tau, tau = {number(tau)}."
     )
-    drawing = plot(frame, body, alt)
+    drawing = fig.plot(frame, body, alt)
     return Panel("votes", "EKSS-0: votes and angles", drawing, reading)
 
 
@@ -453,7 +441,7 @@ def _capital(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def _figures(found: Guarantees) -> list[tuple[str, str]]:
+def _key_numbers(found: Guarantees) -> list[tuple[str, str]]:
     a, s = found.assessment, found.assessment.case.situation
     statuses = [f.status for f in found.explanation.findings]
     smallest = math.degrees(math.acos(min(s.ratio, 1.0)))
@@ -468,7 +456,7 @@ def _figures(found: Guarantees) -> list[tuple[str, str]]:
     ]
 
 
-def _gaps(certificate: Certificate, label: str) -> Html:
+def _gaps(certificate: Certificate, label: str) -> fig.Html:
     """Draw the gaps of all points, smallest first, with tau: above it is safe."""
     gaps, tau = np.sort(certificate.gaps), certificate.tau
     shares = np.linspace(0, 1, min(_N_SHOWN, len(gaps)))
@@ -476,18 +464,20 @@ def _gaps(certificate: Certificate, label: str) -> Html:
     low, high = min(0.0, float(shown[0])), max(tau, float(shown[-1]), 1e-3)
     pad = 0.05 * (high - low)
     limits = low - pad, high + pad
-    frame = plot_frame((0.0, 1.0), limits)
+    frame = fig.plot_frame((0.0, 1.0), limits)
     y, words = frame.y(tau), f"tau = {number(tau)}"
     quarters = [0, 0.25, 0.5, 0.75, 1]
     body = [
-        *grid(frame, ticks(*limits, 4), quarters, lambda share: f"{100 * share:.0f} %"),
-        *axis_labels(frame, "share of points, worst first", label),
-        curve(frame, np.stack([shares, shown], axis=1), "curve"),
-        line(frame.left, y, frame.right, y, "limit"),
-        text(frame.right - 4, y + 14, words, anchor="end", kind="limit-text"),
+        *fig.grid(
+            frame, fig.ticks(*limits, 4), quarters, lambda share: f"{100 * share:.0f} %"
+        ),
+        *fig.axis_labels(frame, "share of points, worst first", label),
+        fig.curve(frame, np.stack([shares, shown], axis=1), "curve"),
+        fig.line(frame.left, y, frame.right, y, "limit"),
+        fig.text(frame.right - 4, y + 14, words, anchor="end", kind="limit-text"),
     ]
     alt = f"Gap of every point, smallest first, against {words}."
-    return plot(frame, body, alt)
+    return fig.plot(frame, body, alt)
 
 
 def _margin(found: Guarantees, certificate: Certificate) -> str:
@@ -502,7 +492,7 @@ def _margin(found: Guarantees, certificate: Certificate) -> str:
     )
 
 
-def _worst(found: Guarantees, certificate: Certificate) -> Html:
+def _worst(found: Guarantees, certificate: Certificate) -> fig.Html:
     q = found.assessment.case.situation.q
     headings = (
         "point",
@@ -528,16 +518,16 @@ def _worst(found: Guarantees, certificate: Certificate) -> Html:
     return table(headings, rows, "numbers")
 
 
-def _marked(words: str, good: bool | None, kind: str = "") -> Html:
+def _marked(words: str, good: bool | None, kind: str = "") -> fig.Html:
     return part("mark", text=words, kind=f"{_KIND[good]} {kind}".strip())
 
 
-def _whole(words: str) -> Html:
+def _whole(words: str) -> fig.Html:
     """Keep words on one line."""
     return part("mark", text=words, kind="nowrap")
 
 
-def _badge(status: str) -> Html:
+def _badge(status: str) -> fig.Html:
     good = {HOLDS: True, OPEN: None}.get(status, False)
     return _marked(status, good, "badge")
 

@@ -8,16 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ekss.report._figures import (
-    COLOURS,
-    SIDE,
-    Frame,
-    colour,
-    crosses,
-    dots,
-    svg,
-    text,
-)
+from ekss.report import _figures as fig
 from ekss.report._fitted import Inputs
 from ekss.report._geometry import Fit
 from ekss.report._page import Panel
@@ -81,22 +72,22 @@ def draw_map(facts: Facts) -> Panel:
     frame = _square_frame(np.concatenate([layout.dots, outermost]))
     codes = facts.inputs.codes[layout.rows]
     body = [
-        dots(frame, layout.dots[codes == k], colour(k))
+        fig.dots(frame, layout.dots[codes == k], fig.colour(k))
         for k in range(len(facts.clusters))
     ]
     if facts.scores is not None:
         wrong = facts.scores.wrong[layout.rows]
-        body.append(crosses(frame, layout.dots[wrong], 2))
+        body.append(fig.crosses(frame, layout.dots[wrong], 2))
     if len(facts.clusters) <= _MOST_NAMES:
         for k, cluster in enumerate(facts.clusters):
             x, y = _outward(frame, layout.centres[k], layout.on_circle)
             name = str(cluster.name)
-            body.append(text(x, y + 4, name, anchor="middle", kind="halo"))
+            body.append(fig.text(x, y + 4, name, anchor="middle", kind="halo"))
     alt = (
         f"{len(layout.rows)} points in the plane, coloured by {len(facts.clusters)} "
         "clusters."
     )
-    drawing = svg(SIDE, SIDE, body, alt)
+    drawing = fig.svg(fig.SIDE, fig.SIDE, body, alt)
     return Panel("map", "Map of the points", drawing, _reading(facts))
 
 
@@ -119,23 +110,25 @@ def _reading(facts: Facts) -> str:
         vary = "vary" if layout.origin == "points" else "varies"
         how = f"the two directions in which {what} {vary} most"
     repeat = (
-        " Colours repeat after ten clusters." if len(facts.clusters) > COLOURS else ""
+        " Colours repeat after ten clusters."
+        if len(facts.clusters) > fig.COLOURS
+        else ""
     )
     return f"One dot per point{some}: {how}.{repeat}{facts.about_crosses}"
 
 
-def _square_frame(places: NDArray[np.floating]) -> Frame:
+def _square_frame(places: NDArray[np.floating]) -> fig.Frame:
     """Show all places in a square, with the same scale in x and y."""
     low, high = places.min(axis=0), places.max(axis=0)
     middle = (low + high) / 2
     half = 0.54 * float((high - low).max() or 1.0)
     x_range = float(middle[0] - half), float(middle[0] + half)
     y_range = float(middle[1] - half), float(middle[1] + half)
-    return Frame(6, 6, SIDE - 6, SIDE - 6, x_range, y_range)
+    return fig.Frame(6, 6, fig.SIDE - 6, fig.SIDE - 6, x_range, y_range)
 
 
 def _outward(
-    frame: Frame, centre: NDArray[np.floating], on_circle: bool
+    frame: fig.Frame, centre: NDArray[np.floating], on_circle: bool
 ) -> tuple[float, float]:
     """Where to write the name of a cluster: a little outside its centre."""
     away = _NAME_AWAY * centre / (np.linalg.norm(centre) or 1) if on_circle else 0

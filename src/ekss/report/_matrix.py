@@ -10,22 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ekss.report._figures import (
-    SEQUENTIAL,
-    SIDE,
-    box,
-    colour,
-    data_uri,
-    image,
-    line,
-    palette_of,
-    plain,
-    png,
-    svg,
-    text,
-    ticks,
-    to_bytes,
-)
+from ekss.report import _figures as fig
 from ekss.report._fitted import Inputs
 from ekss.report._page import Panel
 
@@ -152,9 +137,11 @@ def draw_matrix(facts: Facts) -> Panel | None:
     off = values[~np.eye(len(values), dtype=bool)]
     top = float(np.quantile(off, 0.998)) if off.size else 1.0
     top = max(top, 1e-12) if not members else max(top, 0.02)
-    left, above, side = 34.0, 8.0, SIDE - 50
-    address = data_uri(png(to_bytes(values, 0, top), palette_of(SEQUENTIAL)))
-    body = [image(left, above, side, side, address)]
+    left, above, side = 34.0, 8.0, fig.SIDE - 50
+    address = fig.data_uri(
+        fig.png(fig.to_bytes(values, 0, top), fig.palette_of(fig.SEQUENTIAL))
+    )
+    body = [fig.image(left, above, side, side, address)]
     body += _cluster_lines(facts, blocks.clusters, left, above, side)
     body += _colour_bar(left, above + side + 14, side, top, members)
     what = "Votes" if members else "Affinities"
@@ -163,7 +150,7 @@ def draw_matrix(facts: Facts) -> Panel | None:
         f"{what} between points in cluster order: mean {own:.3g} inside clusters, "
         f"{other:.3g} between them."
     )
-    drawing = svg(SIDE, above + side + 58, body, alt)
+    drawing = fig.svg(fig.SIDE, above + side + 58, body, alt)
     return Panel("matrix", f"{what} of pairs", drawing, _matrix_reading(facts))
 
 
@@ -199,37 +186,37 @@ def _cluster_lines(
     for k, (end, count) in enumerate(zip(ends, counts, strict=True)):
         place = end * side
         if k < len(ends) - 1 and len(ends) <= _MOST_LINES:
-            yield line(left + place, top, left + place, top + side, "cut")
-            yield line(left, top + place, left + side, top + place, "cut")
+            yield fig.line(left + place, top, left + place, top + side, "cut")
+            yield fig.line(left, top + place, left + side, top + place, "cut")
         share = count / counts.sum()
         if share >= _NAMED:
             middle = top + (end - share / 2) * side
             name = str(facts.clusters[k].name)
-            yield text(left - 8, middle + 4, name, anchor="end")
-        yield box(
+            yield fig.text(left - 8, middle + 4, name, anchor="end")
+        yield fig.box(
             left - 5,
             top + (end - share) * side,
             3,
             max(share * side - 0.5, 0.5),
-            f"fill {colour(k)}",
+            f"fill {fig.colour(k)}",
         )
 
 
 def _colour_bar(
     left: float, top: float, width: float, highest: float, members: bool
 ) -> Iterator[str]:
-    ramp = png(np.arange(256, dtype=np.uint8)[None], palette_of(SEQUENTIAL))
-    yield image(left, top, width, 9, data_uri(ramp))
+    ramp = fig.png(np.arange(256, dtype=np.uint8)[None], fig.palette_of(fig.SEQUENTIAL))
+    yield fig.image(left, top, width, 9, fig.data_uri(ramp))
     if members:
-        for tick in ticks(0, highest, 4):
+        for tick in fig.ticks(0, highest, 4):
             place = left + tick / highest * width
-            yield text(place, top + 24, plain(tick), anchor="middle")
+            yield fig.text(place, top + 24, fig.plain(tick), anchor="middle")
         label = "share of members that put a pair together"
     else:
-        yield text(left, top + 24, "none")
-        yield text(left + width, top + 24, "strong", anchor="end")
+        yield fig.text(left, top + 24, "none")
+        yield fig.text(left + width, top + 24, "strong", anchor="end")
         label = "affinity of a pair"
-    yield text(left + width / 2, top + 41, label, anchor="middle", kind="m")
+    yield fig.text(left + width / 2, top + 41, label, anchor="middle", kind="m")
 
 
 def _own_and_other(

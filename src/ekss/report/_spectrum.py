@@ -12,18 +12,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from ekss.graph import spectral_embedding
-from ekss.report._figures import (
-    Frame,
-    axis_labels,
-    box,
-    dots,
-    grid,
-    line,
-    plot,
-    plot_frame,
-    text,
-    ticks,
-)
+from ekss.report import _figures as fig
 from ekss.report._fitted import Inputs
 from ekss.report._page import Panel
 from ekss.theory import ordinal
@@ -112,23 +101,25 @@ def draw_eigenvalues(facts: Facts) -> Panel | None:
     values, k = spectrum.eigenvalues, spectrum.n_clusters
     low = float(values.min())
     y_range = low - 0.06 * (1 - low), 1 + 0.04 * (1 - low)
-    frame = plot_frame((0.4, len(values) + 0.6), y_range)
-    body = grid(frame, ticks(*frame.y_range, 4))
+    frame = fig.plot_frame((0.4, len(values) + 0.6), y_range)
+    body = fig.grid(frame, fig.ticks(*frame.y_range, 4))
     for i in _whole_ticks(len(values)):
-        body.append(text(frame.x(i), frame.bottom + 16, str(i), anchor="middle"))
-    body += axis_labels(frame, "eigenvalue")
+        body.append(fig.text(frame.x(i), frame.bottom + 16, str(i), anchor="middle"))
+    body += fig.axis_labels(frame, "eigenvalue")
     if spectrum.gap is not None:
         left, right = frame.x(k), frame.x(k + 1)
         height = frame.bottom - frame.top
-        body.append(box(left, frame.top, right - left, height, "band"))
+        body.append(fig.box(left, frame.top, right - left, height, "band"))
     few = len(values) <= _MOST_STEMS
     for i, value in enumerate(values[: len(values) * few], 1):
         kind = "stem" if i <= k else "stem after"
-        body.append(line(frame.x(i), frame.bottom, frame.x(i), frame.y(value), kind))
+        body.append(
+            fig.line(frame.x(i), frame.bottom, frame.x(i), frame.y(value), kind)
+        )
     size = "big" if few else "mid"
     places = np.stack([np.arange(1, len(values) + 1), values], axis=1)
-    body.append(dots(frame, places[:k], f"{size} accent"))
-    body.append(dots(frame, places[k:], f"{size} faint"))
+    body.append(fig.dots(frame, places[:k], f"{size} accent"))
+    body.append(fig.dots(frame, places[k:], f"{size} faint"))
     gap = "unknown" if spectrum.gap is None else f"{spectrum.gap:.3g}"
     alt = (
         f"{len(values)} eigenvalues from {values[0]:.4g} to {values[-1]:.4g}; gap "
@@ -139,7 +130,7 @@ def draw_eigenvalues(facts: Facts) -> Panel | None:
         f"the {ordinal(k)} (shaded, here {gap}) suggests {k} clusters. "
         f"{_about_pieces(facts)}"
     )
-    drawing = plot(frame, body, alt)
+    drawing = fig.plot(frame, body, alt)
     return Panel("eigenvalues", "Eigenvalues and the gap", drawing, reading)
 
 
@@ -152,24 +143,26 @@ def draw_counts(facts: Facts) -> Panel | None:
     numbers, scores = places.T
     frame = _counts_frame(numbers, scores)
     is_chosen = numbers == counts.chosen
-    body = grid(frame, ticks(*frame.y_range, 4))
+    body = fig.grid(frame, fig.ticks(*frame.y_range, 4))
     if is_chosen.any():
         x = frame.x(counts.chosen)
-        body.append(box(x - 7, frame.top, 14, frame.bottom - frame.top, "band"))
+        body.append(fig.box(x - 7, frame.top, 14, frame.bottom - frame.top, "band"))
     body += [
-        line(frame.x(a[0]), frame.y(a[1]), frame.x(b[0]), frame.y(b[1]), "stem after")
+        fig.line(
+            frame.x(a[0]), frame.y(a[1]), frame.x(b[0]), frame.y(b[1]), "stem after"
+        )
         for a, b in pairwise(places)
     ]
-    body.append(dots(frame, places[~is_chosen], "mid faint"))
-    body.append(dots(frame, places[is_chosen], "big accent"))
+    body.append(fig.dots(frame, places[~is_chosen], "mid faint"))
+    body.append(fig.dots(frame, places[is_chosen], "big accent"))
     body += _numbers_below(frame, numbers, counts.chosen)
-    body += axis_labels(frame, "number of clusters")
+    body += fig.axis_labels(frame, "number of clusters")
     best = counts.considered[0][1]
     alt = (
         f"Scores of {len(numbers)} numbers of clusters from {numbers[0]:.0f} to "
         f"{numbers[-1]:.0f}; {counts.chosen} was taken, the lowest score is {best:.4g}."
     )
-    drawing = plot(frame, body, alt)
+    drawing = fig.plot(frame, body, alt)
     return Panel("counts", "Number of clusters", drawing, _counts_reading(facts))
 
 
@@ -220,7 +213,9 @@ def _whole_ticks(count: int) -> list[int]:
     return [1, *(i for i in range(step, count + 1, step) if i > 1)]
 
 
-def _counts_frame(numbers: NDArray[np.float64], scores: NDArray[np.float64]) -> Frame:
+def _counts_frame(
+    numbers: NDArray[np.float64], scores: NDArray[np.float64]
+) -> fig.Frame:
     """Leave room on all sides; nearly equal scores stay visibly equal."""
     low, high = float(scores.min()), float(scores.max())
     missing = max(0.0, _LEAST_HEIGHT - (high - low)) / 2
@@ -228,11 +223,11 @@ def _counts_frame(numbers: NDArray[np.float64], scores: NDArray[np.float64]) -> 
     room = 0.08 * (high - low)
     side = 0.04 * float(numbers[-1] - numbers[0]) or 1.0
     x_range = float(numbers[0]) - side, float(numbers[-1]) + side
-    return plot_frame(x_range, (low - room, high + room))
+    return fig.plot_frame(x_range, (low - room, high + room))
 
 
 def _numbers_below(
-    frame: Frame, numbers: NDArray[np.float64], chosen: int
+    frame: fig.Frame, numbers: NDArray[np.float64], chosen: int
 ) -> list[str]:
     """Write the numbers that have room; the one that was taken always has."""
     wanted = sorted(numbers, key=lambda n: (n != chosen, n))
@@ -242,7 +237,9 @@ def _numbers_below(
         x = frame.x(number)
         if all(abs(x - other) >= _LEAST_APART for other in taken):
             taken.append(x)
-            body.append(text(x, frame.bottom + 16, f"{number:.0f}", anchor="middle"))
+            body.append(
+                fig.text(x, frame.bottom + 16, f"{number:.0f}", anchor="middle")
+            )
     return body
 
 
