@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from ekss.estimators._members import _LEAST_POINTS, PIECES
-from ekss.rows import _blocks as _row_blocks
-from ekss.rows import _dask
+from ekss.runtime.rows import _blocks as _row_blocks
+from ekss.runtime.rows import _dask
 
 from ekss import EKSS, SSCOMP, TSC, EnSC
 from ekss.benchmarks import FIGURE_PROFILES, PROFILES

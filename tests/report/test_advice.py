@@ -26,7 +26,7 @@ def test_a_wrong_number_of_clusters_is_doubted(union, n_clusters):
     )
     report = build(model.fit(union.data), union.data)
     assert "n_clusters" in keys(report)
-    assert "speaks for 4" in report.html
+    assert "graph suggests 4" in report.html
 
 
 def test_more_pieces_than_clusters_are_told(union):

@@ -3,20 +3,13 @@ import pytest
 
 from ekss import KSS
 from ekss.report import _layout
+from ekss.report._fitted import read_inputs
 from ekss.report._geometry import fit_of
-from ekss.report._inputs import check_inputs
 from ekss.report._layout import layout_of
-from ekss.report._sample import describe
-
-NOTHING = dict(image_shape=None, n_frames=None)
-
-
-def described(model, X):
-    return describe(model, X, None, None, None)
 
 
 def laid_out(model, X):
-    inputs = check_inputs(described(model, X), **NOTHING)
+    inputs = read_inputs(model, X)
     return inputs, layout_of(inputs, fit_of(inputs))
 
 

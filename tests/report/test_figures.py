@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from ekss.report._png import SEQUENTIAL, averaged, palette_of, png, to_bytes
+from ekss.report._figures import SEQUENTIAL, averaged, palette_of, png, to_bytes
 
 
 def opened(content):

@@ -66,7 +66,7 @@ def test_every_method_gets_a_page_with_what_it_has(union, name):
     report = build(model, union.data, labels=union.target, seconds=1.5)
     page = Page(report.html)
     figures = {figure["id"] for figure in page.named("figure")}
-    expected = {"map", "agreement", "affinities", "angles", "confusion"}
+    expected = {"map", "agreement", "affinities", "angles", "confusion", "scores"}
     if name in GRAPHS:
         expected |= {"matrix", "eigenvalues"}
     assert figures == expected
