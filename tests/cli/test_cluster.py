@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ekss import EKSS
-from ekss.cli import _clustering
+from ekss.cli import _methods
 from ekss.io import read_labels
 from ekss.metrics import clustering_error
 
@@ -90,7 +90,7 @@ def test_quiet_prints_nothing(ekss, files):
 
 
 @pytest.mark.parametrize(
-    "method", ["ekss", "kss", "copkss", "mkf", "tsc", "ssc", "sscomp", "ensc"]
+    "method", ["ekss", "paper", "kss", "copkss", "mkf", "tsc", "ssc", "sscomp", "ensc"]
 )
 def test_every_method_runs(ekss, files, method):
     words = ("--method", method, "--labels", "truth.npy", "--jobs", 1, "--json")
@@ -128,7 +128,8 @@ def test_number_of_removed_components_reaches_the_estimator(ekss, files, planted
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--remove", "some"), "--remove some is no number of components"),
+        (("--remove", "some"), "--remove some is not a number"),
+        (("--remove", "-1"), "--remove -1 is below 0"),
         (("--remove", "12"), "--remove 12 exceeds min(n_samples, n_features)-1=11"),
         (("--remove", "1", "--method", "kss"), "--remove is not known to method kss"),
     ],
@@ -152,8 +153,9 @@ def test_preprocessing_runs_in_the_order_written(ekss, files, planted):
 
 
 def test_energy_is_what_the_subspaces_hold(ekss, files, planted):
-    ended = ekss("cluster", "points.npy", "-k", 3, "--dim", 1, "--json", *FAST)
-    model = EKSS(3, 1, n_members=20, random_state=0).fit(planted.data)
+    words = ("--dim", 1, "--linear", "--json", *FAST)
+    ended = ekss("cluster", "points.npy", "-k", 3, *words)
+    model = EKSS(3, 1, n_members=20, affine=False, random_state=0).fit(planted.data)
     own = model.transform(planted.data)[np.arange(60), model.labels_] ** 2
     for row in json.loads(ended.out)["clusters"]:
         mine = model.labels_ == row["cluster"]
@@ -238,7 +240,7 @@ def test_an_unexpected_error_is_one_line_and_exit_code_1(ekss, files, monkeypatc
     def broken(*_, **__):
         raise KeyError("basis")
 
-    monkeypatch.setattr(_clustering, "prepare", broken)
+    monkeypatch.setattr(_methods, "prepare", broken)
     ended = ekss("cluster", "points.npy", "-k", 3)
     assert ended.code == 1
     assert len(ended.err.splitlines()) == 1
