@@ -99,7 +99,7 @@ def cluster(
             parser=shared.whole_number,
             metavar="Q",
             help="Neighbours kept per point in the graph (ekss, paper, tsc).",
-            show_default="from the data",
+            show_default="from the data; paper: N/6K",
         ),
     ] = None,
     members: Annotated[
