@@ -115,6 +115,15 @@ BAD_OPTIONS = {
     "members of 0": ((*K, "--members", "0"), "--members 0 is below 1"),
     "members in words": ((*K, "--members", "many"), "or --members auto"),
     "candidates above n": ((*K, "--candidates", "99"), "--candidates 99 exceeds"),
+    "iterations below 0": ((*K, "--max-iter", "-1"), "--max-iter -1 is below 0"),
+    "no iteration of kss": (
+        (*K, "--method", "kss", "--max-iter", "0"),
+        "--max-iter 0 is below 1",
+    ),
+    "foreign iterations": (
+        (*K, "--method", "tsc", "--max-iter", "3"),
+        "--max-iter is not known to method tsc",
+    ),
     "unknown method": ((*K, "--method", "kmeans"), "kmeans"),
     "few samples": ((*K, "--max-samples", "0"), "--max-samples 0 is below 1"),
     "no memory": ((*K, "--memory-limit", "lots"), "--memory-limit 'lots' is not an"),

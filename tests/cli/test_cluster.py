@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from ekss import EKSS
+from ekss import EKSS, KSSMember
 from ekss.cli import _methods
 from ekss.io import read_labels
 from ekss.metrics import clustering_error
@@ -108,6 +108,14 @@ def test_a_range_of_dimensions_and_candidates_reaches_the_estimator(ekss, files)
     assert summary["settings"]["dim"] == [1, 3]
     assert summary["settings"]["candidates"] == [3, 6]
     assert {row["dim"] for row in summary["clusters"]} == {2}
+
+
+def test_iterations_of_members_reach_the_estimator(ekss, files, planted):
+    words = ("--max-iter", 1, "--candidates", 9, "-o", "labels.npy", *FAST)
+    assert ekss("cluster", "points.npy", "-k", 3, *words).code == 0
+    member = KSSMember(9, max_iter=1)
+    model = EKSS(3, n_members=20, member=member, random_state=0).fit(planted.data)
+    np.testing.assert_array_equal(np.load(files / "labels.npy"), model.labels_)
 
 
 def test_number_of_removed_components_reaches_the_estimator(ekss, files, planted):

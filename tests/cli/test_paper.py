@@ -7,6 +7,7 @@ import pytest
 
 from ekss import PaperEKSS
 
+QUIET = ("-o", "labels.npy", "--quiet")
 PAPER = ("--method", "paper", "--dim", 2, "--members", 30, "--jobs", 1)
 
 
@@ -47,6 +48,14 @@ def test_new_points_are_assigned(ekss, files, planted, clustered):
     assert "PaperEKSS, 3 clusters" in ended.out
     fitted = np.load(files / "fitted.npy")
     np.testing.assert_array_equal(np.load(files / "new-labels.npy"), fitted[::3])
+
+
+def test_no_iterations_are_the_variant_with_guarantees(ekss, files, planted):
+    ended = ekss("cluster", "points.npy", "-k", 3, *PAPER, "--max-iter", 0, *QUIET)
+    assert ended.code == 0, ended.err
+    model = PaperEKSS(3, 2, n_members=30, max_iter=0, random_state=0)
+    expected = model.fit_predict(planted.data)
+    np.testing.assert_array_equal(np.load(files / "labels.npy"), expected)
 
 
 def test_affine_subspaces_can_be_asked_for(ekss, files):

@@ -120,6 +120,16 @@ def cluster(
             show_default="from the data; paper: K",
         ),
     ] = None,
+    max_iter: Annotated[
+        int | None,
+        shared.work(
+            parser=shared.whole_number,
+            metavar="T",
+            help="Most iterations: of a member (ekss, paper; 0 is the paper's EKSS-0), "
+            "or of the method (not tsc, sscomp).",
+            show_default="ekss: 5; paper: 3; or the method's default",
+        ),
+    ] = None,
     affine: shared.Affine = None,
     remove: Annotated[
         str | None,
@@ -199,6 +209,7 @@ def cluster(
             at_least("--q", q),
             None if members is None else number_or_auto("--members", members),
             span_of("--candidates", candidates),
+            at_least("--max-iter", max_iter, least=0),
             affine,
             None if remove is None else number_or_auto("--remove", remove, least=0),
             at_least("--max-samples", max_samples),

@@ -33,11 +33,14 @@ _PARAMETERS = {
     "q": "n_neighbors",
     "members": "n_members",
     "candidates": "n_candidates",
+    "max_iter": "max_iter",
     "affine": "affine",
     "remove": "remove_components",
     "max_samples": "max_samples",
     "memory_limit": "memory_limit",
 }
+# Parameters that EKSS has in its ``member``.
+_OF_MEMBERS = ("n_candidates", "max_iter")
 # Smallest share of the energy that counts: below it are rounding errors of exact fits.
 _LEAST_SHARE = 1e-12
 
@@ -50,6 +53,7 @@ class Settings:
     q: int | None = None
     members: int | str | None = None
     candidates: int | tuple[int, int] | None = None
+    max_iter: int | None = None
     affine: bool | None = None
     remove: int | str | None = None
     max_samples: int | None = None
@@ -70,7 +74,7 @@ def options_of(method: str) -> tuple[str, ...]:
     """Return the names of the settings that a method has."""
     known = set(_class_of(method)().get_params())
     if "member" in known:
-        known.add("n_candidates")
+        known.update(_OF_MEMBERS)
     return tuple(name for name, word in _PARAMETERS.items() if word in known)
 
 
@@ -128,10 +132,11 @@ def make_estimator(
             "ekss"
         )
     params = {_PARAMETERS[name]: value for name, value in settings.given().items()}
-    if method == "ekss" and "n_candidates" in params:
+    if method == "ekss":
         from ekss import KSSMember
 
-        params["member"] = KSSMember(params.pop("n_candidates"))
+        told = {name: params.pop(name) for name in _OF_MEMBERS if name in params}
+        params["member"] = KSSMember(**told) if told else None
     return _class_of(method)(
         n_clusters=clusters,
         random_state=seed,
