@@ -248,7 +248,7 @@ def test_an_unexpected_error_is_one_line_and_exit_code_1(ekss, files, monkeypatc
     def broken(*_, **__):
         raise KeyError("basis")
 
-    monkeypatch.setattr(_methods, "prepare", broken)
+    monkeypatch.setattr(_methods.Task, "prepare", broken)
     ended = ekss("cluster", "points.npy", "-k", 3)
     assert ended.code == 1
     assert len(ended.err.splitlines()) == 1

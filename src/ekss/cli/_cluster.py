@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ekss.cli import _options as shared
-from ekss.cli._options import Method, Step, at_least, number_or_auto, span_of
+from ekss.cli._options import Method, at_least, number_or_auto, span_of
 from ekss.cli._output import (
     LABEL_ENDINGS,
     Output,
@@ -26,19 +26,10 @@ from ekss.cli._output import (
     table,
     write_all,
 )
-from ekss.cli._reading import (
-    Read,
-    Source,
-    check_dim,
-    check_there,
-    doubts,
-    plan_lines,
-    read_to_cluster,
-    source_of,
-)
+from ekss.cli._reading import Read, check_there, doubts, plan_lines, source_of
 
 if TYPE_CHECKING:
-    from ekss.cli._methods import ClusterRow, Features, Settings
+    from ekss.cli._methods import ClusterRow, Features, Task
     from ekss.report import Report
 
 
@@ -46,13 +37,8 @@ if TYPE_CHECKING:
 class Request:
     """All that the command line asks for."""
 
-    source: Source
+    task: Task
     method: str
-    clusters: int | str
-    settings: Settings
-    steps: tuple[Step, ...]
-    seed: int
-    jobs: int
     labels_file: Path
     model: Path | None
     report: Path | None
@@ -202,7 +188,7 @@ def cluster(
         )
         check_there(source)
 
-        from ekss.cli._methods import Settings, check_auto
+        from ekss.cli._methods import Settings, Task, check_auto
 
         settings = Settings(
             span_of("--dim", dim),
@@ -217,14 +203,17 @@ def cluster(
         )
         if auto:
             check_auto(method.value, settings)
-        request = Request(
+        task = Task(
             source,
-            method.value,
             number_or_auto("-k", clusters),
             settings,
             shared.steps_of(preprocess),
             shared.check_seed(seed),
             shared.check_jobs(jobs),
+        )
+        request = Request(
+            task,
+            method.value,
             default_output(data, "clusters") if output is None else output,
             model,
             report,
@@ -234,22 +223,13 @@ def cluster(
 
 def _run(request: Request, voice: Voice, *, as_json: bool) -> None:
     """Read, cluster, write, and show."""
-    from ekss.cli._methods import make_estimator
-
-    estimator = make_estimator(
-        request.method,
-        request.clusters,
-        request.settings,
-        seed=request.seed,
-        jobs=request.jobs,
-        show=not voice.silent,
-    )
+    task = request.task
+    show = not voice.silent
+    estimator = task.estimator(request.method, task.settings, show=show)
     _check_files(request)
-    found = read_to_cluster(
-        request.source, request.clusters, request.settings.dim, request.steps, voice
-    )
+    found = task.read(voice)
     voice.plan(_plan(request, found))
-    doubted = doubts(found, request.steps)
+    doubted = doubts(found, task.steps)
     voice.warn(doubted)
     outcome = _work(request, found, estimator, voice)
     with not_the_input("making the report"):
@@ -272,17 +252,18 @@ def _check_files(request: Request) -> None:
         check_ending(request.report, (".html",), "a report")
     if request.model is not None:
         check_model(request.method)
-    source = request.source
+    source = request.task.source
     check_outputs(request.outputs, (source.data, source.label_file))
 
 
 def _plan(request: Request, found: Read) -> list[tuple[str, str]]:
+    task = request.task
     settings = ", ".join(
         f"{name.replace('_', ' ')} "
         f"{'-'.join(map(str, value)) if isinstance(value, tuple) else value}"
-        for name, value in request.settings.given().items()
+        for name, value in task.settings.given().items()
     )
-    k = request.clusters
+    k = task.clusters
     wanted = (
         counted(k, "cluster")
         if isinstance(k, int)
@@ -290,25 +271,18 @@ def _plan(request: Request, found: Read) -> list[tuple[str, str]]:
     )
     chosen = settings or "settings chosen from the data or by default"
     return [
-        *plan_lines(found, request.steps),
-        ("Cluster", f"{request.method}, {wanted}, {chosen}, seed {request.seed}"),
+        *plan_lines(found, task.steps),
+        ("Cluster", f"{request.method}, {wanted}, {chosen}, seed {task.seed}"),
         ("Write", ", ".join(map(str, request.outputs))),
     ]
 
 
 def _work(request: Request, found: Read, estimator: Any, voice: Voice) -> Outcome:
-    from ekss.cli._methods import cluster_rows, in_options, prepare, score
+    from ekss.cli._methods import cluster_rows, in_options, score
 
     start = time.perf_counter()
     with collected_warnings() as warned:
-        with voice.waiting("preparing"):
-            features = prepare(
-                found.points.points,
-                request.steps,
-                image_shape=found.points.image_shape,
-                jobs=request.jobs,
-            )
-        check_dim(features.rows.shape[1], request.settings.dim)
+        features = request.task.prepare(found, voice)
         try:
             estimator.fit(features.rows)
         except (ValueError, TypeError) as error:
@@ -316,7 +290,7 @@ def _work(request: Request, found: Read, estimator: Any, voice: Voice) -> Outcom
         except MemoryError as error:
             raise MemoryError(in_options(str(error))) from error
     seconds = time.perf_counter() - start
-    rows = cluster_rows(estimator, features.rows, request.seed)
+    rows = cluster_rows(estimator, features.rows, request.task.seed)
     scores = score(found.labels, estimator.labels_)
     return Outcome(estimator, features, rows, scores, seconds, warned)
 
@@ -364,12 +338,12 @@ def _report(
             outcome.estimator,
             outcome.features.rows,
             labels=found.labels,
-            raw=points.points if request.steps and pictured else None,
+            raw=points.points if request.task.steps and pictured else None,
             image_shape=points.image_shape,
             n_frames=points.n_frames,
             ids=points.ids,
             feature_names=points.feature_names,
-            title=request.source.data.name,
+            title=request.task.source.data.name,
             source=points.source,
             seconds=outcome.seconds,
         )
@@ -422,11 +396,8 @@ def _say_json(
     say_json(
         "cluster",
         {
-            "data": found.as_dict(),
+            **request.task.as_dict(found),
             "method": request.method,
-            "preprocess": [step.word for step in request.steps],
-            "settings": request.settings.given(),
-            "seed": request.seed,
             "n_clusters": len(outcome.clusters),
             "n_members": getattr(outcome.estimator, "n_members_", None),
             "n_removed": len(getattr(outcome.estimator, "removed_", ())),

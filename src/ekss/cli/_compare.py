@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ekss.cli import _options as shared
-from ekss.cli._options import Method, Step
+from ekss.cli._options import Method
 from ekss.cli._output import (
     FAILED,
     Output,
@@ -27,22 +27,13 @@ from ekss.cli._output import (
     table,
     write_all,
 )
-from ekss.cli._reading import (
-    Read,
-    Source,
-    check_dim,
-    check_there,
-    doubts,
-    plan_lines,
-    read_to_cluster,
-    source_of,
-)
+from ekss.cli._reading import Read, check_there, doubts, plan_lines, source_of
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ekss.cli._methods import Settings
+    from ekss.cli._methods import Task
 
 _FAST = "ekss,kss,tsc,ensc"
 # Sizes of clusters that are shown in full in a cell of the table.
@@ -53,13 +44,9 @@ _SHOWN_SIZES = 6
 class Request:
     """All that the command line asks for."""
 
-    source: Source
+    task: Task
     methods: tuple[str, ...]
-    clusters: int
-    settings: Settings
-    steps: tuple[Step, ...]
-    seed: int
-    jobs: int
+    n_clusters: int
     output: Path | None
 
 
@@ -142,18 +129,18 @@ def compare(
         )
         check_there(source)
 
-        from ekss.cli._methods import Settings
+        from ekss.cli._methods import Settings, Task
 
-        request = Request(
+        names, n_clusters = shared.methods_of(methods), _number(clusters)
+        task = Task(
             source,
-            shared.methods_of(methods),
-            _number(clusters),
+            n_clusters,
             Settings(dim=_single(dim), affine=affine),
             shared.steps_of(preprocess),
             shared.check_seed(seed),
             shared.check_jobs(jobs),
-            output,
         )
+        request = Request(task, names, n_clusters, output)
         _run(request, Voice(quiet or as_json), as_json=as_json)
 
 
@@ -177,26 +164,15 @@ def _single(text: str | None) -> int | None:
 
 def _run(request: Request, voice: Voice, *, as_json: bool) -> None:
     """Read, run the methods, write, and show."""
-    from ekss.cli._methods import prepare
-
+    task = request.task
     if request.output is not None:
         check_ending(request.output, (".csv", ".tsv"), "a table")
-        source = request.source
-        check_outputs([request.output], (source.data, source.label_file))
-    found = read_to_cluster(
-        request.source, request.clusters, request.settings.dim, request.steps, voice
-    )
+        check_outputs([request.output], (task.source.data, task.source.label_file))
+    found = task.read(voice)
     voice.plan(_plan(request, found))
-    doubted = doubts(found, request.steps)
+    doubted = doubts(found, task.steps)
     voice.warn(doubted)
-    with voice.waiting("preparing"):
-        features = prepare(
-            found.points.points,
-            request.steps,
-            image_shape=found.points.image_shape,
-            jobs=request.jobs,
-        ).rows
-    check_dim(features.shape[1], request.settings.dim)
+    features = task.prepare(found, voice).rows
     dims = _dims(request, features)
     rows = _rows(request, Judged(features, found.labels, dims), voice)
     if request.output is not None:
@@ -213,8 +189,8 @@ def _run(request: Request, voice: Voice, *, as_json: bool) -> None:
 
 
 def _plan(request: Request, found: Read) -> list[tuple[str, str]]:
-    lines = plan_lines(found, request.steps)
-    count = f"{request.clusters} clusters, seed {request.seed}"
+    lines = plan_lines(found, request.task.steps)
+    count = f"{request.n_clusters} clusters, seed {request.task.seed}"
     lines.append(("Compare", f"{', '.join(request.methods)}; {count}"))
     if request.output is not None:
         lines.append(("Write", str(request.output)))
@@ -225,19 +201,20 @@ def _dims(request: Request, features: NDArray[np.floating]) -> tuple[int, ...]:
     """Return the dimensions at which the labels of every method are judged."""
     from ekss.cli._methods import judged_dims
 
-    if isinstance(request.settings.dim, int):
-        return (request.settings.dim,)
+    settings = request.task.settings
+    if isinstance(settings.dim, int):
+        return (settings.dim,)
     return judged_dims(
         features,
-        request.clusters,
-        affine=bool(request.settings.affine),
-        seed=request.seed,
+        request.n_clusters,
+        affine=bool(settings.affine),
+        seed=request.task.seed,
     )
 
 
 def _judged_at(request: Request, dims: tuple[int, ...]) -> str:
     """Say what the residual is measured with."""
-    settings = request.settings
+    settings = request.task.settings
     kind = "affine" if settings.affine else "linear"
     origin = "estimated from the data" if settings.dim is None else "--dim"
     span = str(dims[0]) if len(dims) == 1 else f"{dims[0]} to {dims[-1]}"
@@ -257,19 +234,14 @@ def _rows(request: Request, judged: Judged, voice: Voice) -> list[Row]:
 
 
 def _attempt(request: Request, method: str, judged: Judged, *, show: bool) -> Run:
-    from ekss.cli._methods import in_options, make_estimator
+    from ekss.cli._methods import in_options
 
+    task = request.task
     start = time.perf_counter()
     try:
         with collected_warnings() as warned:
-            estimator = make_estimator(
-                method,
-                request.clusters,
-                request.settings.known_to(method),
-                seed=request.seed,
-                jobs=request.jobs,
-                show=show,
-            )
+            settings = task.settings.known_to(method)
+            estimator = task.estimator(method, settings, show=show)
             labels = estimator.fit(judged.features).labels_
         seconds = time.perf_counter() - start
         row = _measured(request, method, labels, judged)
@@ -287,13 +259,13 @@ def _measured(
 
     from ekss.cli._methods import residual_share, score
 
-    sizes = np.sort(np.bincount(labels, minlength=request.clusters))[::-1]
+    sizes = np.sort(np.bincount(labels, minlength=request.n_clusters))[::-1]
     residual = residual_share(
         judged.features,
         labels,
         judged.dims,
-        affine=bool(request.settings.affine),
-        seed=request.seed,
+        affine=bool(request.task.settings.affine),
+        seed=request.task.seed,
     )
     scores = score(judged.true, labels)
     return Row(method, 0.0, tuple(sizes.tolist()), residual, scores=scores)
@@ -376,11 +348,8 @@ def _say_json(
     say_json(
         "compare",
         {
-            "data": found.as_dict(),
-            "n_clusters": request.clusters,
-            "preprocess": [step.word for step in request.steps],
-            "settings": request.settings.given(),
-            "seed": request.seed,
+            **request.task.as_dict(found),
+            "n_clusters": request.n_clusters,
             "judged_dims": list(dims),
             "methods": [asdict(row) for row in rows],
             "warnings": doubted,

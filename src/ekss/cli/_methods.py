@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ekss.cli._options import Method, Step
+from ekss.cli._output import Voice
+from ekss.cli._reading import Read, Source, read
 from ekss.core.bases import Flats, fit_clusters, group_rows, squared_residuals
 from ekss.core.scaling import unit_rows
 
@@ -108,44 +110,6 @@ def check_auto(method: str, settings: Settings) -> None:
         )
 
 
-def make_estimator(
-    method: str,
-    clusters: int | str,
-    settings: Settings,
-    *,
-    seed: int,
-    jobs: int,
-    show: bool,
-) -> Any:
-    """Return the unfitted estimator; refuse settings that the method does not have."""
-    known = options_of(method)
-    for name in settings.given():
-        if name not in known:
-            others = [other for other in Method if name in options_of(other)]
-            raise ValueError(
-                f"{_option(name)} is not known to method {method}; leave it out, or "
-                f"use method {_any_of(others)}"
-            )
-    if clusters == "auto" and method != "ekss":
-        raise ValueError(
-            f"-k auto is not known to method {method}; pass a number, or use method "
-            "ekss"
-        )
-    params = {_PARAMETERS[name]: value for name, value in settings.given().items()}
-    if method == "ekss":
-        from ekss import KSSMember
-
-        told = {name: params.pop(name) for name in _OF_MEMBERS if name in params}
-        params["member"] = KSSMember(**told) if told else None
-    return _class_of(method)(
-        n_clusters=clusters,
-        random_state=seed,
-        n_jobs=jobs,
-        verbose=int(show),
-        **params,
-    )
-
-
 def in_options(text: str) -> str:
     """Write the names of parameters in a message as those of the options."""
     options = {word: _option(name) for name, word in _PARAMETERS.items()}
@@ -178,23 +142,92 @@ class Features:
     transformers: tuple[Any, ...]
 
 
-def prepare(
-    points: NDArray[np.floating],
-    steps: Sequence[Step],
-    *,
-    image_shape: tuple[int, int] | None,
-    jobs: int,
-) -> Features:
-    """Fit and apply the steps of --preprocess one after the other."""
-    rows, fitted = points, []
-    for step in steps:
-        transformer = _transformer(step, image_shape, jobs)
-        try:
-            rows = transformer.fit_transform(rows)
-        except (ValueError, TypeError) as error:
-            raise ValueError(f"--preprocess {step.word}: {error}") from error
-        fitted.append(transformer)
-    return Features(rows, tuple(fitted))
+@dataclass(frozen=True)
+class Task:
+    """What ``cluster`` and ``compare`` have in common: data, settings, steps."""
+
+    source: Source
+    clusters: int | str
+    settings: Settings
+    steps: tuple[Step, ...]
+    seed: int
+    jobs: int
+
+    def estimator(self, method: str, settings: Settings, *, show: bool) -> Any:
+        """Return the unfitted estimator; refuse settings that it does not have."""
+        known = options_of(method)
+        for name in settings.given():
+            if name not in known:
+                others = [other for other in Method if name in options_of(other)]
+                raise ValueError(
+                    f"{_option(name)} is not known to method {method}; leave it out, "
+                    f"or use method {_any_of(others)}"
+                )
+        if self.clusters == "auto" and method != "ekss":
+            raise ValueError(
+                f"-k auto is not known to method {method}; pass a number, or use "
+                "method ekss"
+            )
+        params = {_PARAMETERS[name]: value for name, value in settings.given().items()}
+        if method == "ekss":
+            from ekss import KSSMember
+
+            told = {name: params.pop(name) for name in _OF_MEMBERS if name in params}
+            params["member"] = KSSMember(**told) if told else None
+        return _class_of(method)(
+            n_clusters=self.clusters,
+            random_state=self.seed,
+            n_jobs=self.jobs,
+            verbose=int(show),
+            **params,
+        )
+
+    def read(self, voice: Voice) -> Read:
+        """Read everything; refuse more clusters or dimensions than there can be."""
+        with voice.waiting(f"reading {self.source.data}"):
+            found = read(self.source)
+        n, n_features = found.shape
+        if isinstance(self.clusters, int) and self.clusters > n:
+            raise ValueError(
+                f"-k {self.clusters} exceeds the {n} points of {found.points.source}; "
+                f"choose at most {n}"
+            )
+        if not self.steps:
+            self._check_dim(n_features)
+        return found
+
+    def prepare(self, found: Read, voice: Voice) -> Features:
+        """Fit and apply the steps of --preprocess one after the other."""
+        rows, fitted = found.points.points, []
+        with voice.waiting("preparing"):
+            for step in self.steps:
+                transformer = _transformer(step, found.points.image_shape, self.jobs)
+                try:
+                    rows = transformer.fit_transform(rows)
+                except (ValueError, TypeError) as error:
+                    raise ValueError(f"--preprocess {step.word}: {error}") from error
+                fitted.append(transformer)
+        self._check_dim(rows.shape[1])
+        return Features(rows, tuple(fitted))
+
+    def as_dict(self, found: Read) -> dict[str, Any]:
+        """Return what was asked, for JSON."""
+        return {
+            "data": found.as_dict(),
+            "preprocess": [step.word for step in self.steps],
+            "settings": self.settings.given(),
+            "seed": self.seed,
+        }
+
+    def _check_dim(self, n_features: int) -> None:
+        """Refuse more dimensions than there are features after preprocessing."""
+        dim = self.settings.dim
+        largest = max(dim) if isinstance(dim, tuple) else dim
+        if largest is not None and largest > n_features:
+            raise ValueError(
+                f"--dim {largest} exceeds the {n_features} features; choose at most "
+                f"{n_features}"
+            )
 
 
 def _transformer(step: Step, image_shape: tuple[int, int] | None, jobs: int) -> Any:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ekss.cli._options import Step, size_of
-from ekss.cli._output import Voice, counted
+from ekss.cli._output import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -159,42 +159,11 @@ def read(source: Source, *, least_rows: int = 2) -> Read:
     return Read(points, labels)
 
 
-def read_to_cluster(
-    source: Source,
-    clusters: int | str,
-    dim: int | tuple[int, int] | None,
-    steps: Sequence[Step],
-    voice: Voice,
-) -> Read:
-    """Read everything, and refuse more clusters or dimensions than there can be."""
-    with voice.waiting(f"reading {source.data}"):
-        found = read(source)
-    n, n_features = found.shape
-    if isinstance(clusters, int) and clusters > n:
-        raise ValueError(
-            f"-k {clusters} exceeds the {n} points of {found.points.source}; choose at "
-            f"most {n}"
-        )
-    if not steps:
-        check_dim(n_features, dim)
-    return found
-
-
 def check_there(source: Source) -> None:
     """Refuse missing files at once, before anything large is imported."""
     for path in (source.data, source.labels):
         if path is not None and not path.exists():
             raise ValueError(f"{path} does not exist; check the path")
-
-
-def check_dim(n_features: int, dim: int | tuple[int, int] | None) -> None:
-    """Refuse more dimensions than there are features after preprocessing."""
-    largest = max(dim) if isinstance(dim, tuple) else dim
-    if largest is not None and largest > n_features:
-        raise ValueError(
-            f"--dim {largest} exceeds the {n_features} features; choose at most "
-            f"{n_features}"
-        )
 
 
 def plan_lines(found: Read, steps: Sequence[Step] = ()) -> list[tuple[str, str]]:
