@@ -28,8 +28,12 @@ import scale_dask
 from ekss.benchmarks import FIGURE_PROFILES, FIGURES, merge_table1, run_plan
 from ekss.benchmarks._machine import provenance
 from ekss.benchmarks._versions import code_of, libraries_in
-from ekss.cli._demo import cluster_digits, report_digits, votes_of_members
-from ekss.cli._pictures import save_votes
+from ekss.cli._demo import (
+    cluster_digits,
+    report_digits,
+    save_votes,
+    votes_of_members,
+)
 from ekss.datasets import make_union_of_subspaces
 from ekss.metrics import clustering_error
 from published import DOCS, RESULTS, write_pages

@@ -108,7 +108,7 @@ def test_scale_runs_one_cell_after_the_other_and_goes_on(monkeypatch, tmp_path):
     ("option", "value", "words"),
     [
         ("--profile", "huge", "choose one of smoke, full"),
-        ("--workers", "0", "workers=0 runs nothing"),
+        ("--workers", "0", "--workers 0 runs nothing"),
     ],
 )
 def test_wrong_option_of_scale_is_refused_in_words(option, value, words, tmp_path):

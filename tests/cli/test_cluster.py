@@ -6,8 +6,8 @@ import sys
 import numpy as np
 import pytest
 
-from ekss import EKSS
-from ekss.cli import _clustering
+from ekss import EKSS, KSSMember
+from ekss.cli import _methods
 from ekss.io import read_labels
 from ekss.metrics import clustering_error
 
@@ -90,7 +90,7 @@ def test_quiet_prints_nothing(ekss, files):
 
 
 @pytest.mark.parametrize(
-    "method", ["ekss", "kss", "copkss", "mkf", "tsc", "ssc", "sscomp", "ensc"]
+    "method", ["ekss", "paper", "kss", "copkss", "mkf", "tsc", "ssc", "sscomp", "ensc"]
 )
 def test_every_method_runs(ekss, files, method):
     words = ("--method", method, "--labels", "truth.npy", "--jobs", 1, "--json")
@@ -108,6 +108,14 @@ def test_a_range_of_dimensions_and_candidates_reaches_the_estimator(ekss, files)
     assert summary["settings"]["dim"] == [1, 3]
     assert summary["settings"]["candidates"] == [3, 6]
     assert {row["dim"] for row in summary["clusters"]} == {2}
+
+
+def test_iterations_of_members_reach_the_estimator(ekss, files, planted):
+    words = ("--max-iter", 1, "--candidates", 9, "-o", "labels.npy", *FAST)
+    assert ekss("cluster", "points.npy", "-k", 3, *words).code == 0
+    member = KSSMember(9, max_iter=1)
+    model = EKSS(3, n_members=20, member=member, random_state=0).fit(planted.data)
+    np.testing.assert_array_equal(np.load(files / "labels.npy"), model.labels_)
 
 
 def test_number_of_removed_components_reaches_the_estimator(ekss, files, planted):
@@ -128,7 +136,8 @@ def test_number_of_removed_components_reaches_the_estimator(ekss, files, planted
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--remove", "some"), "--remove some is no number of components"),
+        (("--remove", "some"), "--remove some is not a number"),
+        (("--remove", "-1"), "--remove -1 is below 0"),
         (("--remove", "12"), "--remove 12 exceeds min(n_samples, n_features)-1=11"),
         (("--remove", "1", "--method", "kss"), "--remove is not known to method kss"),
     ],
@@ -152,8 +161,9 @@ def test_preprocessing_runs_in_the_order_written(ekss, files, planted):
 
 
 def test_energy_is_what_the_subspaces_hold(ekss, files, planted):
-    ended = ekss("cluster", "points.npy", "-k", 3, "--dim", 1, "--json", *FAST)
-    model = EKSS(3, 1, n_members=20, random_state=0).fit(planted.data)
+    words = ("--dim", 1, "--linear", "--json", *FAST)
+    ended = ekss("cluster", "points.npy", "-k", 3, *words)
+    model = EKSS(3, 1, n_members=20, affine=False, random_state=0).fit(planted.data)
     own = model.transform(planted.data)[np.arange(60), model.labels_] ** 2
     for row in json.loads(ended.out)["clusters"]:
         mine = model.labels_ == row["cluster"]
@@ -238,7 +248,7 @@ def test_an_unexpected_error_is_one_line_and_exit_code_1(ekss, files, monkeypatc
     def broken(*_, **__):
         raise KeyError("basis")
 
-    monkeypatch.setattr(_clustering, "prepare", broken)
+    monkeypatch.setattr(_methods.Task, "prepare", broken)
     ended = ekss("cluster", "points.npy", "-k", 3)
     assert ended.code == 1
     assert len(ended.err.splitlines()) == 1

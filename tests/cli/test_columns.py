@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_digits
 
-from ekss.cli._columns import doubts
-from ekss.cli._preparing import steps_of
-from ekss.cli._reading import Read
+from ekss.cli._options import steps_of
+from ekss.cli._reading import Read, doubts
 from ekss.datasets import make_union_of_subspaces
 from ekss.io import Points, load_model, read_labels
 
@@ -134,7 +133,7 @@ NORMAL = RNG.standard_normal((200, 5))
 def test_whole_numbers_that_all_differ_on_purpose_are_doubted(column):
     (first, *_) = doubts_of(np.column_stack([NORMAL, column]))
     assert "column 5" in first
-    assert "none of them twice" in first
+    assert "are all different" in first
 
 
 @pytest.mark.parametrize(

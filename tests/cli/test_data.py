@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from ekss import datasets
 from ekss.cli import app
-from ekss.datasets import _catalog
+from ekss.datasets import CATALOG
 from ekss.datasets._catalog import Archive
 from ekss.datasets._check import array_digest, set_digest
 
@@ -33,13 +34,14 @@ def digits(tmp_path, monkeypatch):
             np.savetxt(file, part, fmt="%.4f")
     arrays = {"X": ((rows + 1) / 2).astype(np.float32), "y": labels}
     known = set_digest({name: array_digest(name, a) for name, a in arrays.items()})
+    (usps,) = datasets.named(["usps"], CATALOG)
     dataset = dataclasses.replace(
-        _catalog.USPS,
+        usps,
         layout=(("X", "<f4", (4, 256)), ("y", "<i8", (4,))),
         counts=(2, 2),
         digests=(known,),
     )
-    monkeypatch.setattr(_catalog, "CATALOG", (dataset,))
+    monkeypatch.setattr(datasets, "CATALOG", (dataset,))
     monkeypatch.setenv("EKSS_DATA", str(tmp_path / "home"))
     monkeypatch.setenv("COLUMNS", "80")
     return folder
@@ -59,13 +61,13 @@ def server(digits, monkeypatch):
     thread = threading.Thread(target=running.serve_forever, daemon=True)
     thread.start()
     url = f"http://127.0.0.1:{running.server_address[1]}"
-    (dataset,) = _catalog.CATALOG
+    (dataset,) = datasets.CATALOG
     archives = tuple(
         Archive(a.filename, (f"{url}/gone/{a.filename}", f"{url}/{a.filename}"))
         for a in dataset.archives
     )
     served = dataclasses.replace(dataset, archives=archives)
-    monkeypatch.setattr(_catalog, "CATALOG", (served,))
+    monkeypatch.setattr(datasets, "CATALOG", (served,))
     yield url
     running.shutdown()
     thread.join()
@@ -97,7 +99,7 @@ def test_list_of_the_real_catalogue_fits_into_80_columns(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     shown = run("list", "--data-home", tmp_path).output
     assert "…" not in shown
-    for dataset in _catalog.CATALOG:
+    for dataset in CATALOG:
         assert dataset.name in shown
         assert dataset.terms in shown
 
@@ -114,7 +116,7 @@ def test_fetch_takes_the_second_mirror_and_does_not_fetch_twice(server, tmp_path
     result = run("fetch", "all")
     assert result.exit_code == 0, result.output
     assert os.listdir(tmp_path / "home") == ["usps.npz"]
-    assert "there already" in run("fetch", "usps").output
+    assert "already there" in run("fetch", "usps").output
     forced = run("fetch", "usps", "--force")
     assert "(reference)" in forced.output
 

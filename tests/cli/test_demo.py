@@ -9,8 +9,9 @@ from sklearn import datasets
 from sklearn.utils import Bunch
 from typer.testing import CliRunner
 
+import ekss
 from ekss import EKSS
-from ekss.cli import _demo, app
+from ekss.cli import app
 from ekss.cli._demo import moving_bodies, report_motion, run_demo, votes_of_members
 
 
@@ -22,7 +23,7 @@ def demo(tmp_path_factory):
     some = Bunch(data=digits.data[::4], target=digits.target[::4])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(datasets, "load_digits", lambda: some)
-        patch.setattr(_demo, "EKSS", partial(EKSS, n_members=50))
+        patch.setattr(ekss, "EKSS", partial(EKSS, n_members=50))
         shown = CliRunner().invoke(app, ["demo", "--output", str(folder)])
     return shown, folder
 

@@ -9,8 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from ekss.cli._errors import Failure
-from ekss.cli._outputs import Output, default_output, write_all
+from ekss.cli._output import Failure, Output, default_output, write_all
 
 FAST = ("--members", "20", "--jobs", "1")
 
@@ -86,9 +85,9 @@ def test_ctrl_c_ends_a_process_with_130_and_no_file(files, planted):
 def test_ctrl_c_inside_exec_gives_the_same_code(tmp_path):
     # dataclasses are made by exec; python -m would then end by the signal
     (tmp_path / "stopper.py").write_text(
-        "from ekss.cli import _clustering, main\n"
+        "from ekss.cli import _cluster, main\n"
         "def stop(*_): exec('raise KeyboardInterrupt')\n"
-        "_clustering.check_there = stop\n"
+        "_cluster.check_there = stop\n"
         "main(['cluster', 'points.npy', '-k', '3'])"
     )
     ended = subprocess.run(

@@ -1,4 +1,4 @@
-"""``ekss data``: benchmark data sets into the data home, and what is there."""
+"""``ekss data``: download, import and list the benchmark data sets."""
 
 from __future__ import annotations
 
@@ -10,29 +10,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ekss.cli._options import DataHome
+from ekss.cli._output import say, table
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
     from rich.table import Table
 
-    from ekss.datasets._catalog import DataSet
-    from ekss.datasets._check import Checked
+    from ekss.datasets import Checked, DataSet
 
 data_app = typer.Typer(
-    help="Get the benchmark data sets and see which are there.", no_args_is_help=True
+    help="Download the benchmark data sets, and list which are there.",
+    no_args_is_help=True,
 )
-Home = Annotated[
-    Path | None,
-    typer.Option(
-        "--data-home",
-        help="Folder of the data files; else EKSS_DATA, else the cache folder.",
-        show_default=False,
-    ),
-]
 
 
 @data_app.command("list")
-def list_sets(data_home: Home = None) -> None:
+def list_sets(data_home: DataHome = None) -> None:
     """Show all data sets: sizes, terms, and whether they are in the data home."""
     from rich.console import Console
 
@@ -40,7 +35,7 @@ def list_sets(data_home: Home = None) -> None:
 
     home, console = get_data_home(data_home), Console()
     console.print(_table(home))
-    console.print(f"Data home: {home}", markup=False, highlight=False, soft_wrap=True)
+    say(console, f"Data home: {home}")
 
 
 @data_app.command("fetch")
@@ -54,28 +49,27 @@ def fetch_sets(
             show_default=False,
         ),
     ],
-    data_home: Home = None,
+    data_home: DataHome = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Fetch also what is there already.")
+        bool, typer.Option("--force", help="Download again what is already there.")
     ] = False,
 ) -> None:
     """Download data sets from their official sources.
 
-    Archives are checked, converted and then removed; only one file per data set
-    stays. A failed download leaves the file that was there before.
+    Archives are checked, converted and then removed; one file per data set is kept.
+    A failed download leaves an earlier file as it was.
     """
     from rich.console import Console
 
-    from ekss.datasets import get_data_home
-    from ekss.datasets._catalog import CATALOG, named
-    from ekss.datasets._fetch import fetch
-    from ekss.datasets._store import REFERENCE, variant_of
+    from ekss.datasets import CATALOG, fetch, get_data_home, named, variant_of
 
     home, console, jobs = get_data_home(data_home), Console(), []
     with _bars(console) as bar:
         for dataset in named(names, CATALOG):
-            if not force and variant_of(dataset, home) in (REFERENCE, "converted"):
-                console.print(f"{dataset.name} is there already; --force fetches anew")
+            if not force and variant_of(dataset, home) not in (None, "damaged"):
+                console.print(
+                    f"{dataset.name} is already there; --force downloads it again"
+                )
             else:
                 jobs.append((dataset, partial(fetch, dataset, home, bar)))
         _run(jobs, home, console)
@@ -86,23 +80,21 @@ def import_sets(
     path: Annotated[
         Path,
         typer.Argument(
-            help="A canonical .npz file, an official archive, or a folder with any of "
-            "them.",
+            help="An .npz file of a data home, an official archive, or a directory "
+            "with any of them.",
             show_default=False,
         ),
     ],
-    data_home: Home = None,
+    data_home: DataHome = None,
 ) -> None:
-    """Take data sets from files on this machine.
+    """Import data sets from files on this machine.
 
     Official archives: Hopkins155.zip, CroppedYale.zip, coil-20-proc.zip,
     coil-100.zip, zip.train.gz with zip.test.gz, and the idx files of MNIST.
     """
     from rich.console import Console
 
-    from ekss.datasets import get_data_home
-    from ekss.datasets._catalog import CATALOG
-    from ekss.datasets._import import find_sources, import_source
+    from ekss.datasets import CATALOG, find_sources, get_data_home, import_source
 
     home = get_data_home(data_home)
     jobs = [
@@ -115,7 +107,7 @@ def import_sets(
 def _run(
     jobs: Sequence[tuple[DataSet, Callable[[], Checked]]], home: Path, console: Console
 ) -> None:
-    """Do all jobs, also after one fails; report each, then the failures at once."""
+    """Do all jobs, even after one fails; report each, then all failures."""
     failures = []
     for dataset, job in jobs:
         try:
@@ -124,35 +116,29 @@ def _run(
             failures.append(str(error))
             console.print(f"{dataset.name}: failed")
         else:
-            line = f"{dataset.name}: {home / dataset.filename} ({checked.variant})"
-            console.print(line, markup=False, highlight=False, soft_wrap=True)
+            path = home / dataset.filename
+            say(console, f"{dataset.name}: {path} ({checked.variant})")
     if failures:
         raise ValueError("; ".join(failures))
 
 
 def _table(home: Path) -> Table:
-    from rich import box
-    from rich.table import Table
+    from ekss.datasets import CATALOG, variant_of
 
-    from ekss.datasets._catalog import CATALOG
-    from ekss.datasets._store import variant_of
-
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for heading in ("name", "what", "N", "D", "K", "present", "MB", "terms"):
-        number = heading in ("N", "D", "K", "MB")
-        table.add_column(heading, justify="right" if number else "left", no_wrap=True)
+    words = ("name", "what", "present", "terms")
+    shown = table(("name", "what", "N", "D", "K", "present", "MB", "terms"), words)
     for dataset in CATALOG:
         variant = variant_of(dataset, home)
         path = home / dataset.filename
         size = f"{path.stat().st_size / 1e6:.1f}" if variant else "-"
         row = (*dataset.size, variant or "no", size, dataset.terms)
-        table.add_row(dataset.name, dataset.kind, *row)
-    return table
+        shown.add_row(dataset.name, dataset.kind, *row)
+    return shown
 
 
 @contextmanager
 def _bars(console: Console) -> Iterator[Callable[[str], Any]]:
-    """Give a maker of progress bars in the form that pooch's downloader takes."""
+    """Yield a maker of progress bars in the form that pooch's downloader takes."""
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
@@ -170,7 +156,7 @@ class _Bar:
 
     @property
     def total(self) -> int:
-        """Bytes that will come, 0 where the server does not say."""
+        """Bytes to come; 0 where the server does not say."""
         return self._total
 
     @total.setter
@@ -179,13 +165,13 @@ class _Bar:
         self._progress.update(self._task, total=total or None)
 
     def update(self, count: int) -> None:
-        """Count bytes that came."""
+        """Add bytes that have come."""
         self._progress.update(self._task, advance=count)
 
     def reset(self) -> None:
-        """Begin at zero, as the downloader does before it fills the bar."""
+        """Start at zero, as the downloader does before it fills the bar."""
         self._progress.update(self._task, completed=0)
 
     def close(self) -> None:
-        """Take the bar away, once or again."""
+        """Hide the bar; may be called twice."""
         self._progress.update(self._task, visible=False)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ekss.cli import _options as shared
-from ekss.cli._errors import guarded
+from ekss.cli._output import guarded
 
 
 def inspect(
@@ -16,7 +16,7 @@ def inspect(
         Path,
         typer.Argument(
             metavar="REPORT.json",
-            help="File beside the page of ekss cluster --report.",
+            help="File that ekss cluster --report writes beside the page.",
             show_default=False,
         ),
     ],
@@ -36,13 +36,13 @@ def inspect(
         except (LookupError, TypeError, AttributeError) as error:
             raise ValueError(
                 f"{report} is a report with parts missing or changed "
-                f"({type(error).__name__}: {error}); make it anew"
+                f"({type(error).__name__}: {error}); make it again"
             ) from error
         Console().print(table)
 
 
 def _summary(path: Path) -> dict[str, Any]:
-    """Read the summary, or say why this is none."""
+    """Read the summary, or say why the file does not hold one."""
     import json
 
     if path.suffix.lower() == ".html":
@@ -52,16 +52,16 @@ def _summary(path: Path) -> dict[str, Any]:
     if not path.exists():
         raise ValueError(f"{path} does not exist; check the path")
     if path.is_dir():
-        raise ValueError(f"{path} is a folder; name a file in it")
+        raise ValueError(f"{path} is a directory; name a file in it")
     try:
         summary = json.loads(path.read_text(encoding="utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(
-            f"{path} is no JSON ({error}); pass the .json file beside a report"
+            f"{path} is not JSON ({error}); pass the .json file beside a report"
         ) from error
     if not isinstance(summary, dict):
         raise ValueError(
-            f"{path} holds {type(summary).__name__}, no report; pass the .json file "
+            f"{path} holds {type(summary).__name__}, not a report; pass the .json file "
             "beside a report"
         )
     return summary

@@ -1,21 +1,59 @@
-"""Options that several commands share, so that they read the same everywhere."""
+"""Options that several commands share, and the values that users write as words.
+
+Imported to show help, so it loads nothing but Typer.
+"""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-_READING, _WORK, _RESULTS, _TALK = "Reading", "Clustering", "Results", "Talking"
+work = partial(typer.Option, rich_help_panel="Clustering")
+reading = partial(typer.Option, rich_help_panel="Reading")
+results = partial(typer.Option, rich_help_panel="Results")
+messages = partial(typer.Option, rich_help_panel="Messages")
+
+_STEPS = "unit, remove:N, pca:N, svd:N, scatter or scatter:J"
+
+
+class Method(StrEnum):
+    """The methods, by the names that users type."""
+
+    EKSS = "ekss"
+    PAPER = "paper"
+    KSS = "kss"
+    COPKSS = "copkss"
+    MKF = "mkf"
+    TSC = "tsc"
+    SSC = "ssc"
+    SSCOMP = "sscomp"
+    ENSC = "ensc"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of --preprocess."""
+
+    name: str
+    number: int | None = None
+
+    @property
+    def word(self) -> str:
+        """What the user wrote."""
+        return self.name if self.number is None else f"{self.name}:{self.number}"
 
 
 def whole_number(value: str | int) -> int:
-    """Read an integer; the message of Typer does not say what was given."""
+    """Read an integer; Typer's own message does not show what was given."""
     text = str(value)
     if not re.fullmatch(r"[+-]?[0-9]+", text):
-        raise ValueError(f"{text!r} is no whole number; write one such as 3")
+        raise ValueError(f"{text!r} is not a whole number; write one such as 3")
     return int(text)
 
 
@@ -23,149 +61,125 @@ Data = Annotated[
     Path,
     typer.Argument(
         metavar="DATA",
-        help="File .npy .npz .csv .tsv .parquet .mat .h5, or a folder of images.",
+        help="File .npy .npz .csv .tsv .parquet .mat .h5, or a directory of images.",
         show_default=False,
     ),
 ]
 Clusters = Annotated[
     str,
-    typer.Option(
+    work(
         "--clusters",
         "-k",
         metavar="K",
         help="Number of clusters; auto finds it (method ekss).",
         show_default=False,
-        rich_help_panel=_WORK,
     ),
 ]
 Dim = Annotated[
     str | None,
-    typer.Option(
+    work(
         "--dim",
         metavar="D",
         help="Dimension of the subspaces: 3, or for ekss also a range, 2-5.",
-        show_default="from the data",
-        rich_help_panel=_WORK,
+        show_default="from the data; paper: 3",
     ),
 ]
 Affine = Annotated[
     bool | None,
-    typer.Option(
+    work(
         "--affine/--linear",
         help="Whether subspaces may miss the origin.",
-        show_default="as the method has it",
-        rich_help_panel=_WORK,
+        show_default="the method's default",
     ),
 ]
 Preprocess = Annotated[
     str | None,
-    typer.Option(
+    work(
         "--preprocess",
         metavar="STEPS",
-        help="Comma list in order: unit (rows to unit length), remove:N (leading "
+        help="Comma-separated, in order: unit (rows to unit length), remove:N (leading "
         "components), pca:N, svd:N (pca without centring), scatter (images).",
         show_default="none",
-        rich_help_panel=_WORK,
     ),
 ]
 Seed = Annotated[
     int,
-    typer.Option(
+    work(
         parser=whole_number,
         metavar="S",
         help="The same seed gives the same labels.",
-        rich_help_panel=_WORK,
     ),
 ]
 Jobs = Annotated[
     int,
-    typer.Option(
+    work(
         parser=whole_number,
         metavar="N",
         help="Parallel workers; -1 uses all cores.",
-        rich_help_panel=_WORK,
     ),
 ]
 Key = Annotated[
     str | None,
-    typer.Option(
-        help="Name of the array inside the file.",
-        show_default="the only one",
-        rich_help_panel=_READING,
-    ),
+    reading(help="Name of the array in the file.", show_default="the only one"),
 ]
 IdColumn = Annotated[
     str | None,
-    typer.Option(
-        help="Column of names of the rows, kept in the result; none makes all columns "
+    reading(
+        help="Column that names the rows, kept in the result; none makes all columns "
         "features.",
-        show_default="a first column of texts, or one called id or ..._id",
-        rich_help_panel=_READING,
+        show_default="a first column of text, or one called id or ..._id",
     ),
 ]
 Header = Annotated[
     bool | None,
-    typer.Option(
+    reading(
         "--header/--no-header",
         help="Whether the first line holds names, not data.",
-        show_default="seen from the file",
-        rich_help_panel=_READING,
+        show_default="detected",
     ),
 ]
 DropColumn = Annotated[
     list[str] | None,
-    typer.Option(
+    reading(
         metavar="NAME",
         help="Column to leave out; may be given several times.",
         show_default=False,
-        rich_help_panel=_READING,
     ),
 ]
 ImageSize = Annotated[
     str | None,
-    typer.Option(
+    reading(
         metavar="HxW",
-        help="Size of the images; those of a folder are brought to it.",
+        help="Height and width of the images; those of a directory are resized to it.",
         show_default=False,
-        rich_help_panel=_READING,
     ),
 ]
 Labels = Annotated[
     Path | None,
-    typer.Option(
-        help="File of the true labels, for scoring only.",
-        show_default=False,
-        rich_help_panel=_READING,
-    ),
+    reading(help="File of the true labels, for scoring only.", show_default=False),
 ]
 LabelsKey = Annotated[
     str | None,
-    typer.Option(
-        help="Array or column of the true labels; without --labels in DATA itself.",
+    reading(
+        help="Array or column of the true labels; without --labels, one in DATA.",
         show_default=False,
-        rich_help_panel=_READING,
     ),
 ]
-Quiet = Annotated[
-    bool,
-    typer.Option("--quiet", help="Print nothing but errors.", rich_help_panel=_TALK),
-]
-Json = Annotated[
-    bool,
+Quiet = Annotated[bool, messages("--quiet", help="Print nothing but errors.")]
+Json = Annotated[bool, messages("--json", help="Print one JSON object, nothing else.")]
+Debug = Annotated[bool, messages("--debug", help="Show where an error was raised.")]
+DataHome = Annotated[
+    Path | None,
     typer.Option(
-        "--json",
-        help="Print one JSON object and nothing else.",
-        rich_help_panel=_TALK,
+        "--data-home",
+        help="Directory of the data files; otherwise EKSS_DATA, or the user's cache.",
+        show_default=False,
     ),
-]
-Debug = Annotated[
-    bool,
-    typer.Option("--debug", help="Show where an error arose.", rich_help_panel=_TALK),
 ]
 
 
 def check_jobs(jobs: int) -> int:
-    """Refuse 0, which would run nothing."""
+    """Refuse 0 workers."""
     if jobs == 0:
         raise ValueError("--jobs 0 runs nothing; pass a count, or -1 for all cores")
     return jobs
@@ -175,12 +189,93 @@ def check_seed(seed: int) -> int:
     """Refuse what the random generators do not take."""
     if not 0 <= seed < 2**32:
         raise ValueError(
-            f"--seed {seed} is outside 0 to {2**32 - 1}; choose from there"
+            f"--seed {seed} is out of range; choose one from 0 to {2**32 - 1}"
         )
     return seed
 
 
 def check_voice(quiet: bool, as_json: bool) -> None:
-    """Refuse to print and not to print."""
+    """Refuse --quiet together with --json."""
     if quiet and as_json:
         raise ValueError("--quiet together with --json: leave out one of the two")
+
+
+def at_least(option: str, number: int | None, least: int = 1) -> int | None:
+    """Refuse a number below the least."""
+    if number is not None and number < least:
+        raise ValueError(f"{option} {number} is below {least}; choose at least {least}")
+    return number
+
+
+def number_or_auto(option: str, text: str, least: int = 1) -> int | str:
+    """Read an integer, or "auto"."""
+    if text == "auto":
+        return text
+    if not re.fullmatch(r"[+-]?[0-9]+", text):
+        raise ValueError(
+            f"{option} {text} is not a number; pass one, such as {option} 3, or "
+            f"{option} auto"
+        )
+    at_least(option, int(text), least)
+    return int(text)
+
+
+def span_of(option: str, text: str | None) -> int | tuple[int, int] | None:
+    """Read an integer such as 3, or a range such as 2-5."""
+    if text is None:
+        return None
+    match = re.fullmatch(r"([0-9]+)(?:-([0-9]+))?", text)
+    if match is None:
+        raise ValueError(
+            f"{option} {text} is not a number; write one such as 3, or a range such as "
+            "2-5"
+        )
+    low, high = match[1], match[2]
+    if int(low) < 1:
+        raise ValueError(f"{option} {text} starts below 1; choose at least 1")
+    return int(low) if high is None else (int(low), int(high))
+
+
+def size_of(text: str | None) -> tuple[int, int] | None:
+    """Read height x width, such as 32x24."""
+    if text is None:
+        return None
+    match = re.fullmatch(r"([1-9][0-9]*)[xX]([1-9][0-9]*)", text)
+    if match is None:
+        raise ValueError(
+            f"--image-size {text} is not height x width in pixels; write it as 32x24"
+        )
+    return int(match[1]), int(match[2])
+
+
+def methods_of(text: str) -> tuple[str, ...]:
+    """Read a comma-separated list of methods, or "all"; keep the user's order."""
+    known = [method.value for method in Method]
+    if text == "all":
+        return tuple(known)
+    names = list(dict.fromkeys(word.strip() for word in text.split(",")))
+    for name in names:
+        if name not in known:
+            raise ValueError(
+                f"--methods has {name!r}; choose from {', '.join(known)}, or all"
+            )
+    return tuple(names)
+
+
+def steps_of(text: str | None) -> tuple[Step, ...]:
+    """Read a comma-separated list such as ``unit,remove:2,pca:50``."""
+    if text is None:
+        return ()
+    return tuple(_step(word.strip()) for word in text.split(","))
+
+
+def _step(word: str) -> Step:
+    match = re.fullmatch(r"([a-z]+)(?::([0-9]+))?", word)
+    if match is None or match[1] not in ("unit", "remove", "pca", "svd", "scatter"):
+        raise ValueError(f"--preprocess has {word!r}; choose from {_STEPS}")
+    name, number = match[1], None if match[2] is None else int(match[2])
+    if name == "unit" and number is not None:
+        raise ValueError(f"--preprocess has {word!r}; unit takes no number")
+    if name in ("remove", "pca", "svd") and number is None:
+        raise ValueError(f"--preprocess has {word!r}; say how many, such as {name}:2")
+    return Step(name, number)

@@ -8,17 +8,30 @@ from ekss.datasets._benchmarks import (
     fetch_mnist,
     fetch_usps,
 )
+from ekss.datasets._catalog import CATALOG, DataSet, named
+from ekss.datasets._check import Checked
+from ekss.datasets._fetch import fetch
 from ekss.datasets._home import get_data_home
+from ekss.datasets._import import find_sources, import_source
+from ekss.datasets._store import variant_of
 from ekss.datasets._synthetic import make_subspaces_at_angle, make_union_of_subspaces
 
 __all__ = [
+    "CATALOG",
+    "Checked",
+    "DataSet",
+    "fetch",
     "fetch_coil20",
     "fetch_coil100",
     "fetch_extended_yale_b",
     "fetch_hopkins155",
     "fetch_mnist",
     "fetch_usps",
+    "find_sources",
     "get_data_home",
+    "import_source",
     "make_subspaces_at_angle",
     "make_union_of_subspaces",
+    "named",
+    "variant_of",
 ]
