@@ -3,7 +3,7 @@
 from ekss.datasets._benchmarks import (
     fetch_coil20,
     fetch_coil100,
-    fetch_extended_yale_b,
+    fetch_eyaleb,
     fetch_hopkins155,
     fetch_mnist,
     fetch_usps,
@@ -14,7 +14,7 @@ from ekss.datasets._synthetic import make_subspaces_at_angle, make_union_of_subs
 __all__ = [
     "fetch_coil20",
     "fetch_coil100",
-    "fetch_extended_yale_b",
+    "fetch_eyaleb",
     "fetch_hopkins155",
     "fetch_mnist",
     "fetch_usps",

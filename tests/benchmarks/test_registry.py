@@ -1,0 +1,101 @@
+"""A method and a data set outside the paper enter the tables by registering."""
+
+import sys
+
+import pytest
+from work import SignOfFirst
+
+from ekss.benchmarks import (
+    DATASETS,
+    METHODS,
+    BenchData,
+    Method,
+    loaders,
+    plan_ablation,
+    plan_table1,
+    register_dataset,
+    register_method,
+    run_plan,
+    write_table1,
+    write_table2,
+    write_table3,
+)
+from ekss.benchmarks._tables import errors_csv, read_entries
+
+
+def load(data_home):
+    from conftest import planted
+
+    return [planted(2, 5)]
+
+
+@pytest.fixture
+def registered(monkeypatch):
+    monkeypatch.setitem(DATASETS, "own", None)  # taken out again at the end
+    monkeypatch.setitem(METHODS, "sign", None)
+    register_dataset(BenchData("own", "My set", load, {"plain": ()}))
+    register_method(Method("sign", "Sign", "work:SignOfFirst"))
+
+
+@pytest.fixture
+def plan(registered, tiny, tmp_path):
+    return plan_table1(
+        tiny,
+        tmp_path / "home",
+        loaders(None),
+        datasets=["own"],
+        methods=["sign", "tsc"],
+    )
+
+
+def test_they_are_computed_and_shown_beside_the_papers(plan, tiny, tmp_path):
+    assert {(cell.method, cell.column) for cell in plan.cells} == {
+        ("sign", "free"),
+        ("tsc", "free"),
+        ("tsc", "chosen"),
+    }
+    rows = run_plan(plan, tmp_path)
+    assert not [row["failed"] for row in rows.values() if "failed" in row]
+    text = write_table1(plan, rows, tmp_path, tiny).text
+    assert "My set" in text
+    assert "Sign     ours, label-free" in text
+    assert "paper\n" not in text, "the paper has no figure to show"
+    entries = read_entries((tmp_path / "table1.csv").read_text())
+    assert {(one.dataset, one.method) for one in entries} == {
+        ("own", "sign"),
+        ("own", "tsc"),
+    }
+    assert errors_csv(entries) == (tmp_path / "table1.csv").read_text()
+    assert "Sign" not in write_table3(plan, rows, tmp_path).text
+
+
+def test_edited_module_of_a_method_asks_for_new_rows(plan, tiny, tmp_path, monkeypatch):
+    source = (tmp_path / "work.py", "class SignOfFirst:\n    edited = True\n")
+    source[0].write_text(source[1])
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "work")
+    again = plan_table1(
+        tiny, tmp_path / "home", loaders(None), datasets=["own"], methods=["sign"]
+    )
+    before = {cell.key for cell in plan.cells}
+    assert not before & {cell.key for cell in again.cells}
+    sys.modules.pop("work")
+
+
+def test_a_data_set_outside_the_paper_is_in_the_other_tables(
+    registered, tiny, tmp_path
+):
+    sizes = {**dict.fromkeys(DATASETS, absent), "own": lambda: load(None)}
+    text = write_table2(sizes, tmp_path).text
+    line = next(line for line in text.splitlines() if line.startswith("My set"))
+    assert line.split()[2:] == ["-", "40", "-", "2", "-", "24"]
+    plan = plan_ablation(tiny, tmp_path, sizes, datasets=["own"])
+    assert {cell.column for cell in plan.cells} == {"free", "ideas"}
+
+
+def absent():
+    raise OSError("the file is not there")
+
+
+def test_the_stand_in_is_a_clusterer():
+    assert SignOfFirst(2).fit([[1.0], [-1.0]]).labels_.tolist() == [1, 0]
