@@ -12,12 +12,12 @@ from ekss.benchmarks._data import (
     loaders,
     register_dataset,
 )
-from ekss.benchmarks._figure1 import plan_figure1, write_figure1
-from ekss.benchmarks._figure2 import plan_figure2, write_figure2
-from ekss.benchmarks._figure3 import plan_figure3, write_figure3
-from ekss.benchmarks._figure4 import plan_figure4, write_figure4
+from ekss.benchmarks._figure1 import figure1_page, plan_figure1
+from ekss.benchmarks._figure2 import figure2_page, plan_figure2
+from ekss.benchmarks._figure3 import figure3_page, plan_figure3
+from ekss.benchmarks._figure4 import figure4_page, plan_figure4
 from ekss.benchmarks._hopkins import plan_hopkins, write_hopkins
-from ekss.benchmarks._pages import Figure
+from ekss.benchmarks._pages import Study
 from ekss.benchmarks._profiles import (
     FIGURE_PROFILES,
     PROFILES,
@@ -52,10 +52,10 @@ from ekss.benchmarks._tables import (
 )
 
 FIGURES = {
-    "figure1": Figure(plan_figure1, write_figure1),
-    "figure2": Figure(plan_figure2, write_figure2),
-    "figure3": Figure(plan_figure3, write_figure3),
-    "figure4": Figure(plan_figure4, write_figure4),
+    "figure1": Study(plan_figure1, figure1_page),
+    "figure2": Study(plan_figure2, figure2_page),
+    "figure3": Study(plan_figure3, figure3_page),
+    "figure4": Study(plan_figure4, figure4_page),
 }
 
 __all__ = [
@@ -67,7 +67,6 @@ __all__ = [
     "SCALE_PROFILES",
     "BenchData",
     "Cell",
-    "Figure",
     "FigureProfile",
     "Method",
     "Plan",
@@ -75,6 +74,7 @@ __all__ = [
     "Profile",
     "ScaleProfile",
     "Step",
+    "Study",
     "loaders",
     "merge_table1",
     "old_cells",

@@ -242,15 +242,6 @@ def prepare_features(home: Path, recipe: Mapping[str, Any], load: Loader) -> Pat
     """Make the features of a recipe unless they are there; return their file.
 
     Features that other code made are made again.
-
-    Parameters
-    ----------
-    home : Path
-        Data home.
-    recipe : mapping
-        From :func:`recipe_of`.
-    load : callable
-        Loads the data set; not called if the features are there.
     """
     name = f"{recipe['dataset']}-{recipe['variant']}-{short_hash(recipe)}.npz"
     path, code = home / "features" / name, code_of(_made, _FEATURE_LAYERS)

@@ -13,11 +13,9 @@ from numpy.typing import NDArray
 from ekss.benchmarks._pages import (
     Finding,
     Page,
-    Written,
     listed,
     new_drawing,
     save_drawing,
-    write_page,
 )
 from ekss.benchmarks._profiles import FigureProfile
 from ekss.benchmarks._runner import Cell, Plan, Result, Row
@@ -30,17 +28,7 @@ _COST = 3.0
 
 
 def plan_figure1(profile: FigureProfile) -> Plan:
-    """List the cells: random instances, of which the first keeps its votes.
-
-    Parameters
-    ----------
-    profile : FigureProfile
-
-    Returns
-    -------
-    plan : Plan
-        One cell per seed.
-    """
+    """List the cells: random instances, of which the first keeps its votes."""
     params = {
         "n_subspaces": _SUBSPACES,
         "dim": _DIM,
@@ -140,33 +128,11 @@ def shown_votes(
     return {}
 
 
-def write_figure1(
-    plan: Plan,
-    rows: Mapping[str, Row],
-    folder: Path,
-    profile: FigureProfile,
-    *,
-    command: str = "ekss bench figure1",
-) -> Written:
-    """Write the co-association matrices and their errors: md, csv and png.
-
-    Parameters
-    ----------
-    plan : Plan
-    rows : mapping
-        Rows by the cells' keys.
-    folder : Path
-    profile : FigureProfile
-    command : str
-        What made the rows.
-
-    Returns
-    -------
-    written : Written
-    """
+def figure1_page(plan: Plan, rows: Mapping[str, Row], profile: FigureProfile) -> Page:
+    """Return what the rows show."""
     trials = votes_trials(plan, rows)
     shown = shown_votes(plan, rows)
-    page = Page(
+    return Page(
         name="figure1",
         title="Figure 1: co-association with 1, 5 and 50 members",
         alt="Three matrices that become block diagonal",
@@ -183,21 +149,12 @@ def write_figure1(
         csv=write_trials(trials),
         draw=partial(_draw_votes, shown) if shown else None,
     )
-    return write_page(page, plan, rows, folder, command)
 
 
 def figure1_findings(
     trials: Sequence[Trial], published: Mapping[int, float]
 ) -> list[Finding]:
-    """Check that 50 members cluster without error.
-
-    Parameters
-    ----------
-    trials : sequence of Trial
-        Settings are "B=1" and so on; seed 0 is the instance shown.
-    published : mapping of int to float
-        The paper's errors by the number of members.
-    """
+    """Check that 50 members cluster without error."""
     if not trials:
         return []
     errors: dict[str, list[float]] = {}

@@ -19,12 +19,10 @@ from numpy.typing import NDArray
 from ekss.benchmarks._pages import (
     Finding,
     Page,
-    Written,
     csv_text,
     new_drawing,
     save_drawing,
     tidy,
-    write_page,
 )
 from ekss.benchmarks._profiles import FigureProfile
 from ekss.benchmarks._runner import Cell, Plan, Result, Row
@@ -72,17 +70,7 @@ class Curve:
 
 
 def plan_figure2(profile: FigureProfile) -> Plan:
-    """List the cells: the reductions, with several random sets of pairs.
-
-    Parameters
-    ----------
-    profile : FigureProfile
-
-    Returns
-    -------
-    plan : Plan
-        Without umap-learn its cells are missing, with the reason.
-    """
+    """List the cells: the reductions, with several random sets of pairs."""
     params = {**_PARAMS, "pairs": profile.pairs, "n_members": profile.pair_members}
     member = 2e-4 + 2e-6 * 2 * profile.pairs
     costs = {"full": 0.0, "gaussian": 0.0, "umap": 15 + 0.01 * profile.pairs}
@@ -258,32 +246,10 @@ def read_curves(text: str) -> list[Curve]:
     ]
 
 
-def write_figure2(
-    plan: Plan,
-    rows: Mapping[str, Row],
-    folder: Path,
-    profile: FigureProfile,
-    *,
-    command: str = "ekss bench figure2",
-) -> Written:
-    """Write the curves of similarity against angle: md, csv and png.
-
-    Parameters
-    ----------
-    plan : Plan
-    rows : mapping
-        Rows by the cells' keys.
-    folder : Path
-    profile : FigureProfile
-    command : str
-        What made the rows.
-
-    Returns
-    -------
-    written : Written
-    """
+def figure2_page(plan: Plan, rows: Mapping[str, Row], profile: FigureProfile) -> Page:
+    """Return what the rows show."""
     curves = curves_of(plan, rows)
-    page = Page(
+    return Page(
         name="figure2",
         title="Figure 2: similarity against angle after reducing the dimension",
         alt="Three falling curves of similarity against angle",
@@ -303,7 +269,6 @@ def write_figure2(
         csv=write_curves(curves),
         draw=partial(_draw_curves, curves, REDUCTIONS) if curves else None,
     )
-    return write_page(page, plan, rows, folder, command)
 
 
 def figure2_findings(curves: Sequence[Curve]) -> list[Finding]:

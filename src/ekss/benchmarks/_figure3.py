@@ -16,11 +16,9 @@ from ekss.benchmarks._pages import (
     Finding,
     Grid,
     Page,
-    Written,
     listed,
     new_drawing,
     save_drawing,
-    write_page,
 )
 from ekss.benchmarks._profiles import FigureProfile
 from ekss.benchmarks._runner import Plan, Row
@@ -71,10 +69,6 @@ _TEXT = (
 def plan_figure3(profile: FigureProfile) -> Plan:
     """List the cells of the eight heat maps.
 
-    Parameters
-    ----------
-    profile : FigureProfile
-
     Returns
     -------
     plan : Plan
@@ -95,33 +89,11 @@ def plan_figure3(profile: FigureProfile) -> Plan:
     return Plan("figure3", tuple(cells), run_simulation)
 
 
-def write_figure3(
-    plan: Plan,
-    rows: Mapping[str, Row],
-    folder: Path,
-    profile: FigureProfile,
-    *,
-    command: str = "ekss bench figure3",
-) -> Written:
-    """Write the heat maps, their numbers and the findings: md, csv and png.
-
-    Parameters
-    ----------
-    plan : Plan
-    rows : mapping
-        Rows by the cells' keys.
-    folder : Path
-    profile : FigureProfile
-    command : str
-        What made the rows.
-
-    Returns
-    -------
-    written : Written
-    """
+def figure3_page(plan: Plan, rows: Mapping[str, Row], profile: FigureProfile) -> Page:
+    """Return what the rows show."""
     trials = trials_of(plan, rows)
     means = mean_errors(trials)
-    page = Page(
+    return Page(
         name="figure3",
         title="Figure 3: errors over N_k and d, and over N_k and the angle",
         alt="Eight heat maps of clustering errors",
@@ -132,7 +104,6 @@ def write_figure3(
         made=processor_time(rows),
         draw=partial(_draw_heatmaps, means) if means else None,
     )
-    return write_page(page, plan, rows, folder, command)
 
 
 def _limits(means: Mapping[Place, float], profile: FigureProfile) -> Grid:

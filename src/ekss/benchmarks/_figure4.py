@@ -13,11 +13,9 @@ from ekss.benchmarks._pages import (
     Finding,
     Grid,
     Page,
-    Written,
     new_drawing,
     save_drawing,
     tidy,
-    write_page,
 )
 from ekss.benchmarks._profiles import FigureProfile
 from ekss.benchmarks._runner import Plan, Row
@@ -65,10 +63,6 @@ _TEXT = (
 def plan_figure4(profile: FigureProfile) -> Plan:
     """List the cells of the noisy comparison.
 
-    Parameters
-    ----------
-    profile : FigureProfile
-
     Returns
     -------
     plan : Plan
@@ -86,33 +80,11 @@ def plan_figure4(profile: FigureProfile) -> Plan:
     return Plan("figure4", tuple(cells), run_simulation)
 
 
-def write_figure4(
-    plan: Plan,
-    rows: Mapping[str, Row],
-    folder: Path,
-    profile: FigureProfile,
-    *,
-    command: str = "ekss bench figure4",
-) -> Written:
-    """Write the curves of error against angle and the findings: md, csv and png.
-
-    Parameters
-    ----------
-    plan : Plan
-    rows : mapping
-        Rows by the cells' keys.
-    folder : Path
-    profile : FigureProfile
-    command : str
-        What made the rows.
-
-    Returns
-    -------
-    written : Written
-    """
+def figure4_page(plan: Plan, rows: Mapping[str, Row], profile: FigureProfile) -> Page:
+    """Return what the rows show."""
     trials = trials_of(plan, rows)
     errors = best_errors(trials)
-    page = Page(
+    return Page(
         name="figure4",
         title="Figure 4: error against angle with noise",
         alt="Four falling curves of error against angle",
@@ -123,7 +95,6 @@ def write_figure4(
         made=processor_time(rows),
         draw=partial(_draw_lines, errors) if errors else None,
     )
-    return write_page(page, plan, rows, folder, command)
 
 
 def _errors_grid(means: Mapping[Place, float]) -> Grid:

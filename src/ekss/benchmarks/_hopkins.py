@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ekss.benchmarks._data import Loader, Points, read_features
-from ekss.benchmarks._pages import Grid, Page, Written, csv_text, write_page
+from ekss.benchmarks._pages import Grid, Page, Study, csv_text
 from ekss.benchmarks._profiles import Profile
 from ekss.benchmarks._runner import Cell, Plan, Result, Row
 from ekss.benchmarks._table1 import plan_table1
@@ -131,28 +131,10 @@ def _measured(points: Points, params: Mapping[str, Any], seed: int) -> Result:
     }
 
 
-def write_hopkins(
-    plan: Plan,
-    rows: Mapping[str, Row],
-    folder: Path,
-    profile: Profile,
-    *,
-    command: str = "ekss bench hopkins",
-) -> Written:
-    """Write the page of SSC on Hopkins 155: md and csv.
-
-    Parameters
-    ----------
-    plan : Plan
-    rows : mapping
-        Rows by the cells' keys.
-    folder : Path
-    profile : Profile
-    command : str
-        What made the rows.
-    """
+def hopkins_page(plan: Plan, rows: Mapping[str, Row], profile: Profile) -> Page:
+    """Return what the rows show."""
     grid = hopkins_grid(plan, rows)
-    page = Page(
+    return Page(
         name="hopkins",
         title="SSC on Hopkins 155 with its authors' setting",
         text=_TEXT,
@@ -160,7 +142,6 @@ def write_hopkins(
         grid=grid,
         made=f"Profile: {profile.name}",
     )
-    return write_page(page, plan, rows, folder, command)
 
 
 def hopkins_grid(plan: Plan, rows: Mapping[str, Row]) -> Grid:
@@ -185,3 +166,6 @@ def _means(rows: list[Row]) -> list[str]:
     optimal = fmean(one["optimal"] for one in sequences)
     nonzeros = fmean(one["nonzeros"] for one in sequences)
     return [*errors, f"{100 * optimal:.0f} %", f"{nonzeros:.1f}"]
+
+
+write_hopkins = Study(plan_hopkins, hopkins_page).write

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ekss.benchmarks._profiles import FigureProfile
 from ekss.benchmarks._runner import Plan, Row, finished
 from ekss.benchmarks._versions import code_in, code_of, libraries_in, version_line
 from ekss.runtime.files import write_atomically
@@ -28,22 +27,6 @@ class Written:
 
     text: str
     files: tuple[Path, ...]
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A figure of the paper.
-
-    Attributes
-    ----------
-    plan : callable
-        ``plan(profile)`` lists the cells.
-    write : callable
-        ``write(plan, rows, folder, profile, command=...)`` makes the files.
-    """
-
-    plan: Callable[[FigureProfile], Plan]
-    write: Callable[..., Written]
 
 
 @dataclass(frozen=True)
@@ -104,22 +87,7 @@ class Page:
 def write_page(
     page: Page, plan: Plan, rows: Mapping[str, Row], folder: Path, command: str
 ) -> Written:
-    """Write a page, its numbers and its picture: md, csv and png.
-
-    Parameters
-    ----------
-    page : Page
-    plan : Plan
-    rows : mapping
-        Rows by the cells' keys.
-    folder : Path
-    command : str
-        What made the rows.
-
-    Returns
-    -------
-    written : Written
-    """
+    """Write a page, its numbers and its picture: md, csv and png."""
     used = {cell.key: rows[cell.key] for cell in plan.cells if cell.key in rows}
     absent = absent_lines(plan, used)
     picture, shown = folder / f"{page.name}.png", ""
@@ -151,6 +119,51 @@ def write_page(
     return Written(
         paragraphs([*text, *absent]), (*files, *([picture] if shown else []))
     )
+
+
+@dataclass(frozen=True)
+class Study:
+    """A figure or another study: its cells, and the page that its rows make.
+
+    Attributes
+    ----------
+    plan : callable
+        Lists the cells; of a figure ``plan(profile)``.
+    page : callable
+        ``page(plan, rows, profile)`` returns the :class:`Page`.
+    """
+
+    plan: Callable[..., Plan]
+    page: Callable[[Plan, Mapping[str, Row], Any], Page]
+
+    def write(
+        self,
+        plan: Plan,
+        rows: Mapping[str, Row],
+        folder: Path,
+        profile: Any,
+        *,
+        command: str = "",
+    ) -> Written:
+        """Write the page, its numbers and its picture: md, csv and png.
+
+        Parameters
+        ----------
+        plan : Plan
+        rows : mapping
+            Rows by the cells' keys.
+        folder : Path
+        profile : Profile, FigureProfile or ScaleProfile
+        command : str
+            What made the rows.
+
+        Returns
+        -------
+        written : Written
+        """
+        page = self.page(plan, rows, profile)
+        command = command or f"ekss bench {plan.name}"
+        return write_page(page, plan, rows, folder, command)
 
 
 def absent_lines(plan: Plan, rows: Mapping[str, Row]) -> list[str]:
@@ -272,15 +285,7 @@ def tidy(panel: Any) -> None:
 
 
 def run_of(rows: Mapping[str, Any], command: str) -> dict[str, Any]:
-    """Return how rows were made, as JSON types: one run of the pages.
-
-    Parameters
-    ----------
-    rows : mapping
-        Rows by the cells' keys.
-    command : str
-        What made them.
-    """
+    """Return how rows were made, as JSON types: one run of the pages."""
     done = list(rows.values())
 
     def each_once(values: Iterable[str]) -> list[str]:

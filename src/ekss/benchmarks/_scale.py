@@ -24,11 +24,10 @@ from ekss.benchmarks._methods import build
 from ekss.benchmarks._pages import (
     Grid,
     Page,
-    Written,
+    Study,
     csv_text,
     new_drawing,
     save_drawing,
-    write_page,
 )
 from ekss.benchmarks._runner import Cell, Plan, Result, Row
 from ekss.core.bases import random_bases
@@ -431,36 +430,14 @@ class Measured:
     expected: tuple[float, float] | None = None
 
 
-def write_scale(
-    plan: Plan,
-    rows: Mapping[str, Row],
-    folder: Path,
-    profile: ScaleProfile,
-    *,
-    command: str = "ekss bench scale",
-) -> Written:
-    """Write the table of times, its numbers and its picture: md, csv and png.
-
-    Parameters
-    ----------
-    plan : Plan
-    rows : mapping
-        Rows by the cells' keys.
-    folder : Path
-    profile : ScaleProfile
-    command : str
-        What made the rows.
-
-    Returns
-    -------
-    written : Written
-    """
+def scale_page(plan: Plan, rows: Mapping[str, Row], profile: ScaleProfile) -> Page:
+    """Return what the rows show."""
     measured = list(_measured(plan, rows))
     parts = [_TEXT.format(n_members=profile.n_members), profile.caption]
     parts += list(_compared(plan, rows, measured))
     planted = [one for one in measured if one.dataset == PLANTED]
     workers = sorted({str(one.workers) for one in measured})
-    page = Page(
+    return Page(
         name="scale",
         title="Time and memory as the number of points grows",
         alt="Seconds of every stage and memory against the number of points",
@@ -470,7 +447,6 @@ def write_scale(
         made=f"Workers of a fit: {', '.join(workers)}",
         draw=partial(_draw_scale, planted) if planted else None,
     )
-    return write_page(page, plan, rows, folder, command)
 
 
 def scale_grid(measured: list[Measured]) -> Grid:
@@ -719,3 +695,6 @@ def _count(value: float) -> str:
     if value >= 1e6:
         return f"{value / 1e6:g}M"
     return f"{value / 1e3:g}k" if value >= 1e3 else f"{value:g}"
+
+
+write_scale = Study(plan_scale, scale_page).write

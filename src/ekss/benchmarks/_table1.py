@@ -227,14 +227,6 @@ def _recorded(cell: Cell, sets: list[Points]) -> Result:
 def other_choices(model: Any, target: NDArray[np.integer]) -> dict[str, float]:
     """Return errors in percent of the cuts that other scores would choose.
 
-    Parameters
-    ----------
-    model : EKSS
-        Fitted with the default score. Only ``candidates_`` is read, so looking changes
-        nothing.
-    target : ndarray of shape (n_samples,)
-        True labels, for the errors alone.
-
     Returns
     -------
     errors : dict of str to float
