@@ -1,5 +1,6 @@
 """A method and a data set outside the paper enter the tables by registering."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -38,7 +39,7 @@ def load(data_home):
 def registered(monkeypatch):
     """A data set, and a method whose module fresh processes can import."""
     monkeypatch.syspath_prepend(HERE)
-    monkeypatch.setenv("PYTHONPATH", HERE)
+    monkeypatch.setenv("PYTHONPATH", HERE, prepend=os.pathsep)
     monkeypatch.setitem(DATASETS, "own", None)  # taken out again at the end
     monkeypatch.setitem(METHODS, "sign", None)
     register_dataset(BenchData("own", "My set", load, {"plain": ()}))
@@ -68,8 +69,8 @@ def test_they_are_computed_and_shown_beside_the_papers(plan, tiny, tmp_path):
     assert not [row["failed"] for row in rows.values() if "failed" in row]
     text = write_table1(plan, rows, tmp_path, tiny).text
     assert "My set" in text
-    assert "Sign     ours, label-free" in text
-    assert "paper\n" not in text, "the paper has no figure to show"
+    assert "Sign  ours, label-free" in text
+    assert "ours, paper's parameters" not in text, "the paper has none"
     entries = read_entries((tmp_path / "table1.csv").read_text())
     assert {(one.dataset, one.method) for one in entries} == {
         ("own", "sign"),

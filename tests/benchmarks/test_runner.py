@@ -22,7 +22,7 @@ HERE = str(Path(__file__).parent)
 def work(monkeypatch):
     """The module of work functions, importable in fresh processes too."""
     monkeypatch.syspath_prepend(HERE)
-    monkeypatch.setenv("PYTHONPATH", HERE)
+    monkeypatch.setenv("PYTHONPATH", HERE, prepend=os.pathsep)
     yield importlib.import_module("work")
     sys.modules.pop("work", None)
 
