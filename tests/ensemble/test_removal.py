@@ -5,6 +5,8 @@ from dataclasses import replace
 import dask.array as da
 import numpy as np
 import pytest
+from ekss.report._inputs import check_inputs
+from ekss.report._sample import describe
 
 from ekss import EKSS, CutOptions
 from ekss.core.scaling import unit_rows, without
@@ -24,8 +26,6 @@ from ekss.io import load_model, save_model
 from ekss.metrics import clustering_error
 from ekss.preprocessing import RemoveComponents, UnitRows
 from ekss.report._facts import gather_facts
-from ekss.report._inputs import check_inputs
-from ekss.report._sample import describe
 from ekss.runtime.rows import MemoryRows
 from ekss.runtime.workers import Workers
 

@@ -19,9 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from ekss.core.bases import Flats
-from ekss.core.scaling import without
 from ekss.core.tsc import nearest_by_angle
-from ekss.estimators import EKSS, TSC
+from ekss.estimators import TSC, PaperEKSS
 from ekss.graph import nearest_by_votes, prepare_votes
 from ekss.metrics import clustering_error
 from ekss.runtime.rows import as_rows
@@ -170,9 +169,13 @@ class Inputs:
         if bases is None:
             return None
         order, dtype = list(self.names), self.points.dtype
-        offsets = getattr(self.estimator, "offsets_", None)
+        flats = Flats(bases, getattr(self.estimator, "offsets_", None))
+        preparation = getattr(self.estimator, "preparation_", None)
+        if preparation is not None:
+            flats = preparation.inwards(flats)
+        offsets = flats.offsets
         return Flats(
-            bases[order].astype(dtype, copy=False),
+            flats.bases[order].astype(dtype, copy=False),
             None if offsets is None else offsets[order].astype(dtype, copy=False),
         )
 
@@ -300,20 +303,16 @@ def assess_methods(
     """Fit TSC, and EKSS-0 as the theorems have it, and assess their guarantees."""
     q, n_clusters, points = case.situation.q, len(case.subspaces.names), case.points
     progress("fitting TSC")
-    tsc = TSC(n_clusters, n_neighbors=q, n_jobs=n_jobs, random_state=case.seed).fit(points)
+    tsc = TSC(n_clusters, n_neighbors=q, n_jobs=n_jobs, random_state=case.seed)
+    tsc.fit(points)
     progress(f"fitting {case.situation.n_members:,} members of EKSS-0")
-    ekss0 = EKSS(
+    ekss0 = PaperEKSS(
         n_clusters,
         case.candidate_dim,
         n_candidates=case.n_candidates,
         n_members=case.situation.n_members,
         max_iter=0,
         n_neighbors=q,
-        weighting="uniform",
-        divide_by_size=False,
-        affine=False,
-        start="random",
-        normalize=True,
         n_jobs=n_jobs,
         random_state=case.seed,
     ).fit(points)
@@ -349,12 +348,9 @@ def _is_affine(estimator: Any) -> bool:
 def _as_the_fit_saw(
     estimator: Any, points: NDArray[np.floating]
 ) -> NDArray[np.floating]:
-    """Prepare points as the estimator did: components removed, rows scaled."""
-    affine, fitted = _is_affine(estimator), _fitted(estimator)
-    normalize = getattr(fitted, "normalize", False)
-    wanted = not affine if isinstance(normalize, str) else bool(normalize)
-    exact = points.astype(np.float64, copy=False) if affine else points
-    return without(exact, getattr(fitted, "removed_", None), unit=wanted)
+    """Return points as the estimator saw them; as they are, if it does not tell."""
+    preparation = getattr(_fitted(estimator), "preparation_", None)
+    return points if preparation is None else preparation(points)
 
 
 def _choices(inputs: Inputs) -> tuple[tuple[str, str], ...]:

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 import ekss
-from ekss.runtime.files import write_atomically
 from ekss.report._figures import COLOURS, Html
+from ekss.runtime.files import write_atomically
 
 Level = Literal["warning", "note", "fine"]
 
