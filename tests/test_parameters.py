@@ -71,7 +71,7 @@ def test_common_parameters():
     by_kind = {kind.__name__: defaults_of(kind) for kind in KINDS}
     shared, _ = shared_and_own(by_kind)
     assert table("Common parameters") == {
-        name: {kind: by_kind[kind][name] for kind in NAMES if name in by_kind[kind]}
+        name: {k: f"`{by_kind[k][name]}`" for k in NAMES if name in by_kind[k]}
         for name in shared
     }
 
