@@ -222,7 +222,7 @@ def main() -> None:
     for name in asked.parts:
         if name not in PARTS:
             parser.error(f"no part is called {name!r}; there are {', '.join(PARTS)}")
-    provenance(), code_of("digits")  # before anything can be edited while parts run
+    provenance(), code_of()  # before anything can be edited while parts run
     if asked.take:
         take(asked.take)
     failed = [name for name in asked.parts or PARTS if not done(name)]
