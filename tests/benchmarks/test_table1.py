@@ -216,7 +216,7 @@ def test_table2_gives_sizes_beside_the_papers(tiny_loaders, tmp_path):
     usps = next(line for line in text.splitlines() if line.startswith("USPS"))
     assert usps.split() == ["USPS", "9298", "60", "10", "3", "256", "24"]
     assert "40-60" in text
-    assert "Yale B: missing. not there; get it" in text
+    assert "COIL-100: missing. not there; get it" in text
 
 
 def test_table3_gives_the_choice_of_the_labels(plan, tmp_path):
