@@ -22,6 +22,9 @@ from ekss.benchmarks._settings import COLUMNS, settings
 from ekss.benchmarks._table1 import run_cell
 from ekss.benchmarks._tables import entries_of, summarise
 
+# The paper's dimensions are too large for tiny stand-ins.
+pytestmark = pytest.mark.filterwarnings("ignore::ekss.ClusteringWarning")
+
 
 @pytest.fixture
 def plan(tiny, tiny_loaders, tmp_path):
