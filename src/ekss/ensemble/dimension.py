@@ -1,9 +1,10 @@
 """One dimension for all subspaces, as K-subspaces needs it.
 
 Where linear subspaces have little noise, the data show their dimension plainly. Around
-a point, fit a subspace of dimension 1, 2, ... to the points that it fits best, as many as most of a cluster has. The energy that these points have outside it falls
-slowly until the dimension is that of the cluster; there it falls at once to the noise.
-Images and other data without such a drop have no dimension in this sense.
+a point, fit a subspace of dimension 1, 2, ... to the points that it fits best, as many
+as most of a cluster has. The energy that these points have outside it falls slowly
+until the dimension is that of the cluster; there it falls at once to the noise. Images
+and other data without such a drop have no dimension in this sense.
 """
 
 from __future__ import annotations

@@ -293,8 +293,8 @@ def _check_labels(
     array = np.asarray(labels)
     if array.ndim != 2 or 0 in array.shape:
         raise ValueError(
-            f"labels has shape {array.shape}; pass (n_samples, n_members) with at least "
-            "one point and one member"
+            f"labels has shape {array.shape}; pass (n_samples, n_members) with at "
+            "least one point and one member"
         )
     if array.dtype.kind not in "iu" or array.min() < 0:
         raise ValueError("labels must be non-negative integers; renumber them from 0")
