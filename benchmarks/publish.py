@@ -26,8 +26,7 @@ import numpy as np
 import choice
 import scale_dask
 from ekss.benchmarks import FIGURE_PROFILES, FIGURES, merge_table1, run_plan
-from ekss.benchmarks._machine import provenance
-from ekss.benchmarks._versions import code_of, libraries_in
+from ekss.benchmarks._versions import code_of, libraries_in, provenance
 from ekss.cli._demo import (
     cluster_digits,
     report_digits,
@@ -136,7 +135,7 @@ def write_lines(path: Path, lines: Iterable[Mapping[str, object]]) -> None:
     """Write measurements, each with the versions that it was made by."""
     made = provenance()
     origin = {
-        "code": code_of(path.stem),
+        "code": code_of(),
         "commit": made["commit"],
         "libraries": libraries_in(made),
     }
@@ -158,7 +157,9 @@ def take(source: Path) -> None:
     if (source / "table1.csv").exists():
         merge_table1(source, RESULTS)
     for path in sorted(source.iterdir()):
-        known = path.stem.startswith(("figure", "scale", "ablation", "table2"))
+        known = path.stem.startswith(
+            ("figure", "scale", "ablation", "hopkins", "table2")
+        )
         if known and path.suffix in (".md", ".csv", ".png"):
             shutil.copy(path, RESULTS / path.name)
             print(f"taken: {path}")
@@ -221,6 +222,7 @@ def main() -> None:
     for name in asked.parts:
         if name not in PARTS:
             parser.error(f"no part is called {name!r}; there are {', '.join(PARTS)}")
+    provenance(), code_of("digits")  # before anything can be edited while parts run
     if asked.take:
         take(asked.take)
     failed = [name for name in asked.parts or PARTS if not done(name)]

@@ -228,9 +228,9 @@ def headline_table() -> str:
     """Return the headline table: EKSS in every way, and the best of the others."""
     entries = read_entries((RESULTS / "table1.csv").read_text())
     newest = _newest_code()
-    columns = [_headline_column(entries, dataset, newest) for dataset in DATASETS]
+    columns = [_headline_column(entries, name, newest) for name in DATASETS]
     table = [
-        ["clustering error %", *DATASETS.values()],
+        ["clustering error %", *(one.title for one in DATASETS.values())],
         ["---", *["---:"] * len(DATASETS)],
         *zip(_HEADLINES, *columns, strict=True),
     ]
@@ -274,7 +274,7 @@ def _headline_column(entries, dataset: str, newest: str) -> list[str]:
 def _best(entries, dataset: str, column: str):
     """Return the best figure of the other methods in a column, and its method."""
     others = [
-        (one.figures[column], METHODS[one.method])
+        (one.figures[column], METHODS[one.method].title)
         for one in entries
         if one.dataset == dataset
         and one.method != "ekss"
@@ -295,7 +295,7 @@ def _better_than_default(entries) -> list[str]:
         for column, words in ways.items()
     ]
     return [
-        f"{name}{words} on {DATASETS[dataset]} ({figure.mean:.2f})"
+        f"{name}{words} on {DATASETS[dataset].title} ({figure.mean:.2f})"
         for dataset, figure, name, words in found
         if figure is not None and figure.mean < ours[dataset]
     ]
@@ -314,12 +314,13 @@ def _version_note(newest: str, table: str) -> str:
             "shipped one, and are to be computed again."
         )
     runs = json.loads((RESULTS / "table1.json").read_text())
-    made = f"Our figures are of code {newest} (commit {', '.join(runs[-1]['commits'])})"
+    made = f"code {newest} (commit {', '.join(runs[-1]['commits'])})"
     if _OTHER not in table:
-        return f"{made}."
+        return f"Our figures are of {made}."
     return (
-        f"{made}; {_OTHER} marks those that earlier versions of the code made, which "
-        "are not those of the shipped default and are to be computed again."
+        f"Figures without {_OTHER} are of {made}. Those with {_OTHER} were made by "
+        "earlier versions of the code, are not those of the shipped default, and are "
+        "to be computed again."
     )
 
 

@@ -80,7 +80,7 @@ def measure(client: Client, n_rows: int, height: int) -> dict[str, float | int]:
     model = EKSS(CLUSTERS, DIM, n_members=MEMBERS, random_state=0).fit(points)
     seconds = time.perf_counter() - start
     error = clustering_error(planted_labels(points.chunks[0], bases), model.labels_)
-    print(f"fit {seconds:.1f} s, graph {model.graph_}, error {100 * error:.3f} %")
+    print(f"fit {seconds:.1f} s, error {100 * error:.3f} %")
     after = dict(client.run(peak_memory).values())
     for process, peak in after.items():
         print(

@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "rows": {"core"},
     "estimators": {"core", "graph", "rows"},
     "io": {"core", "rows", "preprocessing", "estimators"},
-    "report": {"core", "graph", "metrics", "rows", "estimators"},
+    "report": {"core", "graph", "metrics", "theory", "rows", "estimators"},
     "benchmarks": {
         "core",
         "graph",

@@ -6,8 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from ekss.estimators._members import _LEAST_POINTS, PIECES
-from ekss.rows import _blocks as _row_blocks
-from ekss.rows import _dask
 
 from ekss import EKSS, SSCOMP, TSC, EnSC
 from ekss.benchmarks import FIGURE_PROFILES, PROFILES
@@ -29,6 +27,8 @@ from ekss.estimators import (
 from ekss.graph import approximate, cuts, selection
 from ekss.report import _advice, _gallery, _graph, _layout
 from ekss.report import _agreement as _blocks
+from ekss.runtime.rows import _blocks as _row_blocks
+from ekss.runtime.rows import _dask
 
 ROOT = Path(__file__).parents[1]
 

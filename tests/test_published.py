@@ -44,8 +44,10 @@ def test_table_is_the_file_of_its_figures(published, tmp_path):
     entries = published.read_entries((results / "table1.csv").read_text())
     published.write_entries(entries, runs, tmp_path)
     published.write_parameters(entries, tmp_path)
-    for name in ("table1.md", "table1.csv", "table1.json", "table3.md"):
+    for name in ("table1.md", "table1.json", "table3.md"):
         assert (tmp_path / name).read_text() == (results / name).read_text(), name
+    # The names of the file may be those of the version that made it.
+    assert published.read_entries((tmp_path / "table1.csv").read_text()) == entries
 
 
 def test_headline_shows_what_is_better_without_labels(published):
@@ -69,7 +71,7 @@ def test_headline_shows_what_is_better_without_labels(published):
             if entry.method == "ekss" or mean is None or mean > min(rivals):
                 continue
             assert f"{mean:.2f}" in table
-            title = published.DATASETS[entry.dataset]
+            title = published.DATASETS[entry.dataset].title
             assert (f"on {title} ({mean:.2f})" in table) == (mean < ours[entry.dataset])
 
 

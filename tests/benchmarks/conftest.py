@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from ekss.benchmarks import Profile
-from ekss.benchmarks._recipes import Points
+from ekss.benchmarks import Points, Profile
 from ekss.datasets import make_union_of_subspaces
 
 TINY = Profile(
@@ -11,7 +10,7 @@ TINY = Profile(
     n_members=8,
     cop_members=4,
     cop_iterations=2,
-    base="power",
+    update="power",
     trials={"kss": 2, "copkss": 2, "mkf": 2},
     max_iter={"kss": 5, "copkss": 3, "mkf": 3},
     ssc_iterations=20,
@@ -59,11 +58,11 @@ def tiny():
 def tiny_loaders():
     """Stand-ins for the data sets, through the registry that real runs use too."""
     return {
-        "hopkins": lambda: [planted(2, 0), planted(3, 1)],
+        "hopkins155": lambda: [planted(2, 0), planted(3, 1)],
         "coil20": lambda: [planted(3, 2)],
-        "yaleb": lambda: [leaning(3, 4)],
+        "eyaleb": lambda: [leaning(3, 4)],
         "usps": lambda: [planted(3, 3)],
-        "mnist": absent,
+        "mnist_test": absent,
     }
 
 

@@ -6,13 +6,13 @@ import numpy as np
 from ekss.benchmarks import FIGURE_PROFILES, FIGURES, Plan
 from ekss.benchmarks._figure1 import (
     PUBLISHED,
+    figure1_findings,
     plan_figure1,
     run_votes,
     shown_votes,
     votes_trials,
 )
-from ekss.benchmarks._findings import figure1_findings
-from ekss.benchmarks._trials import read_trials
+from ekss.benchmarks._simulations import read_trials
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 SMOKE = FIGURE_PROFILES["smoke"]

@@ -10,12 +10,12 @@ from ekss.benchmarks import FIGURE_PROFILES, FIGURES, _figure2
 from ekss.benchmarks._figure2 import (
     curves_of,
     draw_pairs,
+    figure2_findings,
     plan_figure2,
     read_curves,
     run_pairs,
     write_curves,
 )
-from ekss.benchmarks._findings import figure2_findings
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 TINY = replace(FIGURE_PROFILES["smoke"], pairs=150, pair_members=150)

@@ -1,22 +1,22 @@
 import pytest
 
-from ekss.benchmarks._findings import (
+from ekss.benchmarks._figure1 import figure1_findings
+from ekss.benchmarks._figure2 import (
     Curve,
     falls_until,
-    figure1_findings,
     figure2_findings,
-    figure3_findings,
-    figure4_findings,
-    largest_dim,
     mean_curves,
-    smallest_angle,
 )
-from ekss.benchmarks._trials import (
+from ekss.benchmarks._figure3 import figure3_findings
+from ekss.benchmarks._figure4 import figure4_findings
+from ekss.benchmarks._simulations import (
     Place,
     Trial,
     best_errors,
+    largest_dim,
     mean_errors,
     read_trials,
+    smallest_angle,
     write_trials,
 )
 

@@ -17,7 +17,7 @@ def test_rows_are_those_of_plain_fits_and_tell_what_is_optimal(
     (first, *_) = [cell for cell in plan.cells if cell.column == "minimiser"]
     row = rows[first.key]
     assert row["optimal"] == 1
-    sets = tiny_loaders["hopkins"]()
+    sets = tiny_loaders["hopkins155"]()
     for points in sets:
         model = SSC(points.n_clusters, random_state=first.seed, **first.params["fit"])
         labels = model.fit_predict(points.data)
@@ -37,7 +37,7 @@ def test_missing_data_are_told_and_leave_the_table_without_lines(tiny, tmp_path)
     def absent():
         raise OSError("hopkins155.npz is not there; fetch it")
 
-    plan = plan_hopkins(tiny, tmp_path, {"hopkins": absent})
+    plan = plan_hopkins(tiny, tmp_path, {"hopkins155": absent})
     assert not plan.cells
     written = write_hopkins(plan, {}, tmp_path, tiny)
     assert "not there; fetch it" in written.text

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from ekss.benchmarks import Cell, Plan, old_cells, open_cells, run_plan
-from ekss.benchmarks._cells import short_hash
-from ekss.benchmarks._rows import row_path, write_row
+from ekss.benchmarks._runner import row_path, short_hash, write_row
 from ekss.benchmarks._versions import code_of
 from ekss.runtime.files import write_atomically
 
@@ -23,7 +22,7 @@ HERE = str(Path(__file__).parent)
 def work(monkeypatch):
     """The module of work functions, importable in fresh processes too."""
     monkeypatch.syspath_prepend(HERE)
-    monkeypatch.setenv("PYTHONPATH", HERE)
+    monkeypatch.setenv("PYTHONPATH", HERE, prepend=os.pathsep)
     yield importlib.import_module("work")
     sys.modules.pop("work", None)
 
@@ -52,7 +51,7 @@ def test_row_in_place_of_half_written_one(tmp_path):
 def test_plan_gives_rows_with_provenance_and_skips_finished(tmp_path, work):
     plan = Plan("t", (cell(0), cell(1), cell(2)), work.double)
     (tmp_path / "rows").mkdir()
-    write_row(tmp_path, cell(1), {"error": 77.0, "code": code_of("t", work.double)})
+    write_row(tmp_path, cell(1), {"error": 77.0, "code": code_of(work.double)})
     steps = []
     rows = run_plan(plan, tmp_path, jobs=2, report=steps.append)
     assert [rows[one.key]["error"] for one in plan.cells] == [0.0, 77.0, 4.0]
@@ -63,7 +62,7 @@ def test_plan_gives_rows_with_provenance_and_skips_finished(tmp_path, work):
     assert set(row["versions"]) >= {"python", "numpy", "scipy", "scikit-learn", "ekss"}
     assert row["machine"]["cores"] == os.cpu_count()
     assert row["commit"]
-    assert row["code"] == code_of("t", work.double)
+    assert row["code"] == code_of(work.double)
     assert row["blas"]
     assert row["date"].startswith("20")
     ended = [step for step in steps if step.row is not None]
@@ -140,7 +139,7 @@ def test_killed_run_loses_nothing_and_goes_on(tmp_path, sign):
 def test_fresh_run_computes_everything_again(tmp_path, work):
     plan = Plan("t", (cell(3),), work.double)
     (tmp_path / "rows").mkdir()
-    write_row(tmp_path, cell(3), {"error": 77.0, "code": code_of("t", work.double)})
+    write_row(tmp_path, cell(3), {"error": 77.0, "code": code_of(work.double)})
     assert run_plan(plan, tmp_path)[cell(3).key]["error"] == 77.0
     assert run_plan(plan, tmp_path, fresh=True)[cell(3).key]["error"] == 6.0
     assert json.loads(row_path(tmp_path, cell(3)).read_text())["error"] == 6.0

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ekss.benchmarks import SCALE_PROFILES, plan_scale, run_plan, write_scale
-from ekss.benchmarks._recipes import Points
+from ekss.benchmarks._data import Points
 from ekss.benchmarks._scale import (
     MNIST,
     PLANTED,
@@ -16,11 +16,12 @@ from ekss.benchmarks._scale import (
     planted_points,
     recall_of_votes,
     run_scale_cell,
+    scale_grid,
+    slope,
 )
-from ekss.benchmarks._scale_page import scale_grid, slope
 from ekss.graph.neighbours import Neighbours
 
-TINY = ScaleProfile("tiny", (300, 600), n_members=6, all_pairs=300, free_base=6)
+TINY = ScaleProfile("tiny", (300, 600), n_members=6, all_pairs=300, free_members=6)
 PROBLEM = {"n_clusters": 5, "dim": 2, "n_features": 12, "noise": 0.1}
 
 
@@ -113,7 +114,7 @@ def test_cell_measures_its_stages_and_keeps_the_estimate(tmp_path):
     assert {"members", "votes", "cuts", "choice"} == set(found["stages"])
     assert 0 < sum(found["stages"].values()) <= found["seconds"] + 0.01
     assert found["estimated"]["megabytes"] > 100
-    assert found["graph"] == "exact"
+    assert found["pairs"] == "all"
     assert found["members"] == 6
 
 

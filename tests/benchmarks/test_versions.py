@@ -1,7 +1,9 @@
 """Rows know the code that made them, and pages say so in their first line."""
 
+import inspect
 import json
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -20,10 +22,14 @@ from ekss.benchmarks import (
     write_table1,
     write_table3,
 )
-from ekss.benchmarks import _recipes as recipes
+from ekss.benchmarks import _data as data
 from ekss.benchmarks import _versions as versions
-from ekss.benchmarks._output import _entries
-from ekss.benchmarks._render import errors_csv, read_entries
+from ekss.benchmarks._ablation import run_ablation_cell
+from ekss.benchmarks._figure1 import run_votes
+from ekss.benchmarks._figure2 import run_pairs
+from ekss.benchmarks._scale import run_scale_cell
+from ekss.benchmarks._table1 import run_cell
+from ekss.benchmarks._tables import entries_of, errors_csv, read_entries
 from ekss.benchmarks._versions import code_of, plain_code, version_line
 
 TESTS = Path(__file__).parents[1]
@@ -46,7 +52,7 @@ def rows_of(plan, **more):
         cell.key: {
             "cell": cell.identity(),
             "error": 10.0 + cell.seed,
-            "code": code_of(cell.table),
+            "code": code_of(plan.work_of(cell)),
             **ORIGIN,
             **more,
         }
@@ -71,74 +77,105 @@ def test_words_do_not_change_the_code_but_code_does():
     assert plain_code("class A:\n    'Only words.'") == plain_code("class A:\n    pass")
 
 
+RUNS = {
+    "table1": run_cell,
+    "ablation": run_ablation_cell,
+    "scale": run_scale_cell,
+    "figure1": run_votes,
+    "figure2": run_pairs,
+}
+
+
 @pytest.fixture
 def package(tmp_path, monkeypatch):
-    """A package of the same layout, to edit."""
-    named = {name for more in versions._MORE.values() for name in more}
-    files = {f"{name}/a.py" for name in versions._LAYERS if not name.endswith(".py")}
-    files |= {name for name in versions._LAYERS if name.endswith(".py")}
-    files |= {f"benchmarks/{name}" for name in named if name.endswith(".py")}
-    for name in (*files, "theory/a.py", "cli/a.py"):
-        path = tmp_path / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text("x = 1\n")
-    monkeypatch.setattr(versions, "PACKAGE", tmp_path)
-    versions._code_of.cache_clear()
-    yield tmp_path
-    versions._code_of.cache_clear()
+    """A copy of the package, to edit; functions are looked up there."""
+    copy = tmp_path / "ekss"
+    shutil.copytree(versions.PACKAGE, copy, ignore=shutil.ignore_patterns("*.pyc"))
+    real = inspect.getsourcefile
+
+    def moved(module):
+        return str(copy / Path(real(module)).relative_to(versions_of_this))
+
+    versions_of_this = versions.PACKAGE
+    monkeypatch.setattr(versions, "PACKAGE", copy)
+    monkeypatch.setattr(versions.inspect, "getsourcefile", moved)
+    forget()
+    yield copy
+    forget()
 
 
-ALL = {"table1", "figure1", "figure2", "scale"}
+def forget():
+    for cached in (versions._code_in, versions._needed_code, versions._definitions):
+        cached.cache_clear()
+
+
+ALL = {*RUNS}
 
 
 @pytest.mark.parametrize(
-    ("path", "changed"),
+    ("path", "old", "new", "changed"),
     [
-        ("core/a.py", ALL),
-        ("estimators/a.py", ALL),
-        ("graph/new.py", ALL),
-        ("metrics.py", ALL),
-        ("benchmarks/_table1.py", {"table1"}),
-        ("benchmarks/_recipes.py", {"table1", "scale"}),
-        ("benchmarks/_figure1.py", {"figure1"}),
-        ("theory/a.py", {"figure2"}),
-        ("cli/a.py", set()),
+        ("core/bases.py", "", "\nx = 2\n", ALL),
+        ("ensemble/vote.py", "", "\nx = 2\n", ALL),
+        ("graph/cuts.py", "_RESTARTS = 5", "_RESTARTS = 6", ALL),
+        ("metrics.py", "", "\nx = 2\n", ALL),
+        (
+            "benchmarks/_table1.py",
+            "round(best.nmi, 5)",
+            "round(best.nmi, 4)",
+            {"table1"},
+        ),
+        ("benchmarks/_methods.py", "10_000 * seed", "20_000 * seed", {"table1"}),
+        (
+            "benchmarks/_data.py",
+            "enumerate(names)",
+            "enumerate(names, 1)",
+            {"table1", "ablation", "scale"},
+        ),
+        (
+            "benchmarks/_figure1.py",
+            'given["members"][-1]',
+            'given["members"][0]',
+            {"figure1"},
+        ),
+        ("benchmarks/_figure1.py", "block diagonal", "diagonal", set()),
+        ("benchmarks/_scale.py", "seconds by stage", "seconds of stages", set()),
+        ("benchmarks/_settings.py", "(6, 9)", "(6, 8)", set()),
+        ("theory/__init__.py", "", "\nx = 2\n", {"figure2"}),
+        ("cli/__init__.py", "", "\nx = 2\n", set()),
     ],
 )
-def test_code_of_a_table_is_what_decides_its_rows(package, path, changed):
-    before = {name: code_of(name) for name in ALL}
-    (package / path).write_text("x = 2\n")
-    versions._code_of.cache_clear()
-    assert {name for name in ALL if code_of(name) != before[name]} == changed
-
-
-def test_named_files_are_there():
-    folder = versions.PACKAGE
-    for name in (*versions._LAYERS, *versions._FEATURES):
-        assert (folder / name).exists(), name
-    for more in versions._MORE.values():
-        for name in more:
-            assert (folder / "benchmarks" / name).exists(), name
+def test_code_of_a_cell_is_what_decides_its_row(package, path, old, new, changed):
+    before = {name: code_of(work) for name, work in RUNS.items()}
+    source = (package / path).read_text()
+    assert old in source
+    edited = source.replace(old, new) if old else source + new
+    (package / path).write_text(edited)
+    forget()
+    assert {name for name, work in RUNS.items() if code_of(work) != before[name]} == (
+        changed
+    )
 
 
 def test_layers_that_estimators_and_features_import_are_all_in_the_code():
-    space = {}
-    exec((TESTS / "test_architecture.py").read_text(), space)
     known = {name.removesuffix(".py") for name in versions._LAYERS}
     seen, todo = set(), {"estimators", "preprocessing", "datasets", "metrics"}
     while todo:
         layer = todo.pop()
         seen.add(layer)
-        todo |= space["MAY_IMPORT"][layer] - seen
+        code = versions._code_in(
+            versions.PACKAGE / (f"{layer}.py" if layer == "metrics" else layer)
+        )
+        todo |= set(re.findall(r"from ekss\.(\w+)", code)) - seen
     assert seen <= known
 
 
 def test_features_are_made_again_by_other_code(tmp_path, tiny_loaders, monkeypatch):
-    recipe = recipes.recipe_of("usps", "plain", None)
-    path = recipes.prepare_features(tmp_path, recipe, tiny_loaders["usps"])
+    recipe = data.recipe_of(data.DATASETS["usps"], "plain", None)
+    path = data.prepare_features(tmp_path, recipe, tiny_loaders["usps"])
     made = path.read_bytes()
-    monkeypatch.setattr(recipes, "code_of_features", lambda: "another")
-    recipes.prepare_features(tmp_path, recipe, tiny_loaders["usps"])
+    monkeypatch.setattr(data, "code_of", lambda *what: "another")
+    data.prepare_features(tmp_path, recipe, tiny_loaders["usps"])
     assert path.read_bytes() != made
     with np.load(path) as stored:
         assert str(stored["code"]) == "another"
@@ -220,9 +257,9 @@ def test_ablation_says_it_of_both_its_parts(tiny, tiny_loaders, tmp_path):
 
 def test_entries_come_back_from_the_file(table):
     plan = table()
-    entries = _entries(plan, rows_of(plan))
+    entries = entries_of(plan, rows_of(plan))
     assert read_entries(errors_csv(entries)) == entries
-    assert entries[0].figures["free"].codes == (code_of("table1"),)
+    assert entries[0].figures["free"].codes == (code_of(run_cell),)
 
 
 def test_figures_of_a_run_replace_those_of_the_table(table, tiny, tmp_path):

@@ -4,6 +4,8 @@ import os
 import time
 from pathlib import Path
 
+import numpy as np
+
 
 def double(cell):
     return {"error": 2.0 * cell.seed}
@@ -28,3 +30,14 @@ def slow(cell):
         stream.write(f"{cell.seed}\n")
     time.sleep(cell.params["seconds"])
     return {"error": float(cell.seed)}
+
+
+class SignOfFirst:
+    """A method outside the package: two clusters by the sign of the first feature."""
+
+    def __init__(self, n_clusters, random_state=None, n_jobs=None):
+        self.n_clusters = n_clusters
+
+    def fit(self, X, y=None):
+        self.labels_ = (np.asarray(X)[:, 0] > 0).astype(np.int64)
+        return self

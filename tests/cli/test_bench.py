@@ -3,10 +3,10 @@ import re
 
 import numpy as np
 import pytest
+from ekss.benchmarks._recipes import Points, prepare_features, recipe_of
 from typer.testing import CliRunner
 
 from ekss.benchmarks import PROFILES, SCALE_PROFILES, ScaleProfile
-from ekss.benchmarks._recipes import Points, prepare_features, recipe_of
 from ekss.cli import app
 
 

@@ -72,11 +72,11 @@ def test_weight_is_one_less_the_pca_cost_of_the_clusters(points, affine):
 
 
 @pytest.mark.parametrize("update", ["pca", "power"])
-def test_weight_lies_between_zero_and_one_and_rises_with_iterations(points, base):
+def test_weight_lies_between_zero_and_one_and_rises_with_iterations(points, update):
     weights = [
         np.mean(
             [
-                run_member(points, 0, b, options(max_iter=t, update=base)).weight
+                run_member(points, 0, b, options(max_iter=t, update=update)).weight
                 for b in range(10)
             ]
         )

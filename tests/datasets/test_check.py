@@ -32,7 +32,8 @@ def test_catalogue_entry_agrees_with_itself(dataset):
 
 def test_names_expand_and_unknown_ones_are_refused():
     assert named(["all"], CATALOG) == list(CATALOG)
-    assert [d.name for d in named(["extended_yale_b"], CATALOG)] == ["eyaleb"]
+    assert [d.name for d in named(["eyaleb"], CATALOG)] == ["eyaleb"]
+    assert [d.name for d in named(["mnist"], CATALOG)] == ["mnist_test", "mnist_train"]
     with pytest.raises(ValueError, match=r"'iris'; choose hopkins155, .* or all"):
         named(["iris"], CATALOG)
 

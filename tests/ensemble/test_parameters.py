@@ -49,7 +49,7 @@ def tracks():
         {"cut": CutOptions(cutters=CUTTERS[:1])},
         {"cut": CutOptions(divide_by_size=False)},
     ],
-    ids=str,
+    ids=["dimension", "neighbors", "candidates", "update", "score", "cutters", "votes"],
 )
 def test_removal_of_components_stays_automatic(leaning, given):
     fitted = model(**given).fit(leaning)

@@ -3,6 +3,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ekss.datasets import make_union_of_subspaces
+from ekss.ensemble import KSSMember
 from ekss.estimators._copkss import CoPKSS
 from ekss.estimators._ekss import EKSS
 from ekss.estimators._kss import KSS
@@ -88,6 +89,7 @@ def test_affine_flats_are_recovered():
     assert model.transform(X + 100).min(axis=1).max() < 1e-6
 
 
+@pytest.mark.filterwarnings("ignore::ekss.ClusteringWarning")
 def test_zero_rows_duplicates_and_few_points_are_clustered(union):
     X = np.vstack([union.data[:6], np.zeros((2, 20)), union.data[:6]])
     model = CoPKSS(5, 4, random_state=0).fit(X)
@@ -121,12 +123,18 @@ def test_bad_parameters_are_refused_in_words(union, params, words):
 @pytest.mark.parametrize("affine", [False, True])
 def test_ensemble_takes_coherence_pursuit_as_its_base(union, affine):
     model = EKSS(
-        3, 3, base="cop", n_members=40, affine=affine, normalize=True, random_state=0
+        3,
+        3,
+        member=KSSMember(3, update="cop"),
+        n_members=40,
+        affine=affine,
+        normalize=True,
+        random_state=0,
     )
     labels = model.fit_predict(union.data)
     assert clustering_error(union.target, labels) == 0
 
 
 def test_k_subspaces_refuses_an_update_that_may_raise_its_cost(union):
-    with pytest.raises(ValueError, match="base='cop' is not known; choose one of"):
-        KSS(3, 3, base="cop").fit(union.data)
+    with pytest.raises(ValueError, match="update='cop' is not known; choose one of"):
+        KSS(3, 3, update="cop").fit(union.data)

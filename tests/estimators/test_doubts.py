@@ -95,7 +95,7 @@ def test_a_warning_turned_into_an_error_leaves_the_estimator_as_it_was():
 def test_warnings_come_from_the_calling_thread(monkeypatch):
     threads = []
     monkeypatch.setattr(
-        "ekss.estimators._fitting.warnings.warn",
+        "ekss.estimators._base.warnings.warn",
         lambda *args, **kwargs: threads.append(threading.current_thread()),
     )
     LabelFreeSearch(TSC(3), {"n_neighbors": [3, 4, 5]}, n_jobs=2).fit(noise())

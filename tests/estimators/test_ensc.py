@@ -51,6 +51,7 @@ def test_noisy_clusters_are_recovered():
     assert clustering_error(y, model.labels_) == 0
 
 
+@pytest.mark.filterwarnings("ignore::ekss.ClusteringWarning")
 def test_labels_equal_for_one_and_two_jobs():
     X = np.random.default_rng(1).standard_normal((600, 6))
     one = EnSC(4, gamma=5, random_state=0, n_jobs=1).fit(X)
@@ -89,6 +90,7 @@ def test_zero_rows_duplicates_and_many_features_are_accepted():
     assert set(model.labels_) == {0, 1}
 
 
+@pytest.mark.filterwarnings("ignore::ekss.ClusteringWarning")
 def test_larger_gamma_gives_more_neighbours():
     X = np.random.default_rng(3).standard_normal((200, 8))
     counts = [
@@ -98,6 +100,7 @@ def test_larger_gamma_gives_more_neighbours():
     assert counts[0] < counts[1] < counts[2]
 
 
+@pytest.mark.filterwarnings("ignore::ekss.ClusteringWarning")
 def test_smaller_l1_ratio_gives_more_neighbours():
     X = np.random.default_rng(4).standard_normal((200, 8))
     counts = [
@@ -107,6 +110,7 @@ def test_smaller_l1_ratio_gives_more_neighbours():
     assert counts[0] < counts[1] < counts[2]
 
 
+@pytest.mark.filterwarnings("ignore::ekss.ClusteringWarning")
 def test_too_few_rounds_warn():
     X = np.random.default_rng(5).standard_normal((300, 6))
     with pytest.warns(ConvergenceWarning, match="max_iter=1"):

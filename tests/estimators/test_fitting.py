@@ -1,8 +1,10 @@
 """A fit that is refused, fails or is interrupted leaves the estimator as it was."""
 
 import copy
+import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
@@ -17,11 +19,13 @@ from ekss import (
     EnSC,
     LabelFreeSearch,
     MedianKFlats,
+    PaperEKSS,
 )
 from ekss.datasets import make_union_of_subspaces
 
 MODELS = [
     EKSS(3, n_members=10, remove_components=0, random_state=0),
+    PaperEKSS(3, 2, n_members=10, random_state=0),
     KSS(3, random_state=0),
     CoPKSS(3, random_state=0),
     MedianKFlats(3, random_state=0),
@@ -32,16 +36,7 @@ MODELS = [
     LabelFreeSearch(TSC(3), random_state=0),
 ]
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-nine = pytest.mark.parametrize("model", MODELS, ids=lambda m: type(m).__name__)
-
-# Where a fit is interrupted: as late as possible.
-LAST_STEPS = {
-    "EKSS": "ekss.estimators._ekss.EKSS._store_model",
-    "KSS": "ekss.estimators._kss.KSS._store_model",
-    "CoPKSS": "ekss.estimators._copkss.CoPKSS._store_model",
-    "MedianKFlats": "ekss.estimators._mkf.MedianKFlats._store_model",
-    "LabelFreeSearch": "ekss.estimators._search.LabelFreeSearch._store",
-}
+every = pytest.mark.parametrize("model", MODELS, ids=lambda m: type(m).__name__)
 
 
 def points(n_features=12, seed=0):
@@ -68,8 +63,8 @@ def spoil_parameter(model, monkeypatch):
 
 
 def interrupt_at_the_end(model, monkeypatch):
-    name = LAST_STEPS.get(type(model).__name__)
-    monkeypatch.setattr(name or "ekss.estimators._affinity.spectral_labels", interrupt)
+    module = sys.modules[type(model).fit.__module__]
+    monkeypatch.setattr(module, "warn_of_doubts", interrupt)
     return points(7)
 
 
@@ -78,7 +73,9 @@ def break_in_the_middle(model, monkeypatch):
     if kind in ("KSS", "CoPKSS", "MedianKFlats"):
         monkeypatch.setattr(type(model), "_run", broken_cut)
     elif kind == "EKSS":
-        monkeypatch.setattr(type(model), "_cut", broken_cut)
+        monkeypatch.setattr("ekss.ensemble.chain.choose", broken_cut)
+    elif kind == "PaperEKSS":
+        monkeypatch.setattr("ekss.ensemble.paper.spectral_labels", broken_cut)
     else:
         monkeypatch.setattr("ekss.estimators._affinity.spectral_labels", broken_cut)
     return points(7)
@@ -94,7 +91,7 @@ def fails(model, X):
         model.fit(X)
 
 
-@nine
+@every
 @faults
 def test_failed_refit_changes_nothing(model, fault, monkeypatch):
     X = points()
@@ -112,7 +109,7 @@ def test_failed_refit_changes_nothing(model, fault, monkeypatch):
         np.testing.assert_array_equal(fitted.predict(X), again.predict(X))
 
 
-@nine
+@every
 @faults
 def test_failed_first_fit_leaves_an_estimator_that_is_not_fitted(
     model, fault, monkeypatch
@@ -134,15 +131,14 @@ def test_fit_that_needs_too_much_memory_leaves_nothing_behind(rows):
     model = EKSS(3, memory_limit=1)
     with pytest.raises((ValueError, MemoryError), match="memory_limit"):
         model.fit(rows(points()))
-    assert not hasattr(model, "graph_")
     with pytest.raises(NotFittedError):
         model.predict(points())
 
 
 def test_refit_keeps_nothing_of_the_last_fit():
-    search = LabelFreeSearch(TSC(3), random_state=0).fit(points())
-    assert hasattr(search, "embedding_")
-    model = search.best_estimator_
-    del model.embedding_
-    search._store(model)
-    assert not hasattr(search, "embedding_")
+    frame = pd.DataFrame(points(), columns=[f"pixel{i}" for i in range(12)])
+    model = KSS(3, random_state=0).fit(frame)
+    assert hasattr(model, "feature_names_in_")
+    model.fit(points())
+    assert not hasattr(model, "feature_names_in_")
+    assert vars(model).keys() == vars(KSS(3, random_state=0).fit(points())).keys()

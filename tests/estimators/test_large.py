@@ -2,6 +2,7 @@
 
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import dask.array as da
@@ -14,6 +15,7 @@ from distributed import WorkerPlugin
 
 from ekss import EKSS
 from ekss.datasets import make_union_of_subspaces
+from ekss.ensemble import vote
 from ekss.metrics import clustering_error
 
 SETTINGS = {"n_clusters": 3, "subspace_dim": 3, "n_neighbors": 10, "n_members": 30}
@@ -42,12 +44,12 @@ def points(planted):
 
 @pytest.fixture(autouse=True)
 def small_sample(monkeypatch):
-    monkeypatch.setattr("ekss.estimators._sampling._FEWEST_SAMPLED", 600)
+    monkeypatch.setattr(vote, "RULES", replace(vote.RULES, fitted_rows=600))
 
 
 @pytest.fixture
 def in_memory(points):
-    return model(graph="sample").fit(points)
+    return model().fit(points)
 
 
 def memory_map(points, folder):
@@ -80,7 +82,6 @@ def assert_same(found, expected):
 
 
 def test_planted_labels_are_found_from_a_sample(planted, in_memory):
-    assert in_memory.graph_ == "sample"
     assert len(in_memory.sample_) == 600
     assert clustering_error(planted.target, in_memory.labels_) < 0.01
 
@@ -88,7 +89,6 @@ def test_planted_labels_are_found_from_a_sample(planted, in_memory):
 @pytest.mark.parametrize("source", [memory_map, hdf5, zarr_array, dask_array])
 def test_labels_are_those_of_the_rows_in_memory(source, points, in_memory, tmp_path):
     found = model(n_jobs=2).fit(source(points, tmp_path))
-    assert found.graph_ == "sample"
     assert_same(found, in_memory)
 
 

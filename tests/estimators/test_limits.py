@@ -4,12 +4,12 @@ import re
 
 import numpy as np
 import pytest
-from ekss.estimators._limits import LIBRARY_BYTES
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 import ekss
-from ekss.estimators import _limits
+from ekss.runtime import memory
+from ekss.runtime.memory import LIBRARY_BYTES
 
 LIMITED = [
     kind
@@ -67,11 +67,11 @@ def test_the_limit_is_for_the_process_with_the_library(kind, limit, points):
 
 @EVERY
 def test_without_a_limit_the_machine_decides(kind, points, monkeypatch):
-    monkeypatch.setattr(_limits, "available_bytes", lambda: 10e3)
+    monkeypatch.setattr(memory, "available_bytes", lambda: 10e3)
     with pytest.raises(MemoryError, match=r"the memory of this machine, 0\.4 GB; "):
         kind(2).fit(points)
     # What the process has already, the library and the points, is not asked for again.
-    monkeypatch.setattr(_limits, "available_bytes", lambda: LIBRARY_BYTES / 2)
+    monkeypatch.setattr(memory, "available_bytes", lambda: LIBRARY_BYTES / 2)
     quick(kind).fit(points)
-    monkeypatch.setattr(_limits, "available_bytes", lambda: None)
+    monkeypatch.setattr(memory, "available_bytes", lambda: None)
     quick(kind).fit(points)

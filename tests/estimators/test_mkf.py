@@ -75,6 +75,7 @@ def test_length_of_points_counts_only_without_normalisation(union):
     assert raw.cost_ == pytest.approx(distances.min(axis=1).sum())
 
 
+@pytest.mark.filterwarnings("ignore::ekss.ClusteringWarning")
 def test_zero_rows_duplicates_and_few_points_are_clustered(union):
     X = np.vstack([union.data[:6], np.zeros((2, 20)), union.data[:6]])
     model = MedianKFlats(5, 4, random_state=0).fit(X)

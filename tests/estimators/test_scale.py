@@ -14,6 +14,7 @@ from ekss import (
     EnSC,
     LabelFreeSearch,
     MedianKFlats,
+    PaperEKSS,
 )
 from ekss.datasets import make_union_of_subspaces
 from ekss.estimators._affinity import AffinityClusterer, bridge_by_angle
@@ -23,7 +24,7 @@ FACTORS = [2.0**-40, 2.0**40, 0.01, 10.0, 1e-20, 1e20]
 
 ESTIMATORS = {
     "EKSS": lambda **options: EKSS(3, n_members=15, **options),
-    "EKSS, the paper's": lambda **options: EKSS(
+    "PaperEKSS": lambda **options: PaperEKSS(
         3, 2, n_members=30, n_neighbors=5, **options
     ),
     "KSS": lambda **options: KSS(3, 2, **options),

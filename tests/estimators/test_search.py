@@ -2,14 +2,18 @@
 
 import numpy as np
 import pytest
-from ekss.estimators._search_score import mean_graph, score_by_weakest
-from ekss.estimators._search_settings import DEFAULT_GRIDS, settings_to_try
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ekss import EKSS, KSS, SSC, SSCOMP, TSC, EnSC, LabelFreeSearch
 from ekss.datasets import make_union_of_subspaces
+from ekss.estimators._search import (
+    DEFAULT_GRIDS,
+    mean_graph,
+    score_by_weakest,
+    settings_to_try,
+)
 from ekss.graph import Evidence
 from ekss.metrics import clustering_error
 

@@ -70,6 +70,7 @@ def test_affinity_is_the_scaled_coefficients_with_their_transpose(planted):
     assert (model.affinity_ != model.affinity_.T).nnz == 0
 
 
+@pytest.mark.filterwarnings("ignore::ekss.ClusteringWarning")
 def test_labels_equal_for_one_and_two_jobs():
     X = np.random.default_rng(1).standard_normal((1300, 8))
     one = SSCOMP(4, n_nonzero=3, random_state=0, n_jobs=1).fit(X)
@@ -88,6 +89,7 @@ def test_scale_of_points_is_ignored_when_normalized(planted):
     assert abs(plain.affinity_ - free.affinity_).max() > 1e-3
 
 
+@pytest.mark.filterwarnings("ignore::ekss.ClusteringWarning")
 def test_larger_tolerance_gives_fewer_neighbours():
     X = np.random.default_rng(3).standard_normal((200, 6))
     counts = [

@@ -9,7 +9,7 @@ import pytest
 from sklearn.utils import check_array
 
 import ekss
-from ekss import EKSS, EnSC, LabelFreeSearch
+from ekss import EKSS, CutOptions, EnSC, LabelFreeSearch
 from ekss.datasets import make_union_of_subspaces
 
 PACKAGE = Path(ekss.__file__).parent
@@ -41,9 +41,12 @@ def checked_cut(graph, vectors, n_clusters, rng):
 FITS = {
     "coinciding points": (lambda: EKSS(3, n_members=10), few_distinct_points),
     "subspaces": (lambda: EKSS(3, n_members=10), subspaces),
-    "own cutter": (lambda: EKSS(3, n_members=10, cutters=[checked_cut]), subspaces),
+    "own cutter": (
+        lambda: EKSS(3, n_members=10, cut=CutOptions(cutters=[checked_cut])),
+        subspaces,
+    ),
     "a sample": (
-        lambda: EKSS(3, 2, n_members=10, graph="sample", max_samples=60),
+        lambda: EKSS(3, 2, n_members=10, max_samples=60),
         lambda: subspaces(n_per_subspace=4000),
     ),
     "search": (

@@ -45,12 +45,14 @@ def test_planted_clusters_are_recovered_without_false_connections(planted, dtype
     assert model.n_neighbors_ == 10
 
 
+@pytest.mark.filterwarnings("ignore::ekss.ClusteringWarning")
 def test_affinity_equals_dense_definition():
     X = np.random.default_rng(1).standard_normal((700, 12))
     model = TSC(4, n_neighbors=6, random_state=0).fit(X)
     assert np.allclose(model.affinity_.toarray(), dense_affinity(X, 6), atol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore::ekss.ClusteringWarning")
 def test_labels_equal_for_one_and_two_jobs():
     X = np.random.default_rng(2).standard_normal((1500, 8))
     one = TSC(4, random_state=0, n_jobs=1).fit(X)

@@ -18,7 +18,7 @@ from ekss.preprocessing import PrincipalComponents, Scattering2D
 def model(tmp_path):
     """Return the path of a sound model of one preprocessing step."""
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((40, 9))
+    X = rng.standard_normal((30, 9))
     step = PrincipalComponents(5).fit(X)
     fitted = KSS(3, 2, n_init=1, affine=True, random_state=0).fit(step.transform(X))
     path = tmp_path / "m.ekss"

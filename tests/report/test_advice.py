@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+import ekss
 from ekss import EKSS, KSS, TSC
 from ekss.datasets import make_union_of_subspaces
 from ekss.metrics import clustering_error
@@ -25,7 +26,7 @@ def test_a_wrong_number_of_clusters_is_doubted(union, n_clusters):
     )
     report = build(model.fit(union.data), union.data)
     assert "n_clusters" in keys(report)
-    assert "speaks for 4" in report.html
+    assert "graph suggests 4" in report.html
 
 
 def test_more_pieces_than_clusters_are_told(union):
@@ -37,6 +38,7 @@ def test_more_pieces_than_clusters_are_told(union):
     assert str(report.summary["graph"]["n_components"]) in advice["text"]
 
 
+@pytest.mark.filterwarnings("ignore::ekss.ClusteringWarning")
 def test_zero_points_and_a_cluster_of_them_are_told(rng):
     X = np.concatenate([rng.standard_normal((30, 4)), np.zeros((10, 4))])
     model = KSS(2, 1, random_state=0).fit(X)
@@ -45,6 +47,23 @@ def test_zero_points_and_a_cluster_of_them_are_told(rng):
     assert {"rank0", "zeros"} <= set(keys(report))
     assert "Cluster 1 is near rank 0" in report.html
     assert "10 points are zero" in report.html
+
+
+@pytest.mark.parametrize("n_used", [2, 3])
+def test_what_the_estimators_warn_of_is_told(union, n_used):
+    model = KSS(4, 3, random_state=0).fit(union.data)
+    model.labels_ = model.labels_ % n_used
+    report = build(model, union.data)
+    (advice,) = [a for a in report.summary["warnings"] if a["key"] == "empty"]
+    assert advice["level"] == "warning"
+    assert advice["title"].startswith(f"{4 - n_used} of 4 clusters")
+    model = KSS(2, 3, n_init=1, random_state=0)
+    with pytest.warns(ekss.ClusteringWarning, match="All points are zero") as caught:
+        model.fit(np.zeros((20, 5)))
+    report = build(model, np.zeros((20, 5)))
+    title, _, text = str(caught[0].message).partition(". ")
+    (advice,) = [a for a in report.summary["warnings"] if a["key"] == "zero"]
+    assert (advice["title"], advice["text"]) == (title, text)
 
 
 def test_small_clusters_are_told(union, ensemble):
@@ -56,6 +75,7 @@ def test_small_clusters_are_told(union, ensemble):
     assert "Cluster 1 has very few points" in report.html
 
 
+@pytest.mark.filterwarnings("ignore::ekss.ClusteringWarning")
 def test_fewer_points_than_dimensions_are_told(rng):
     X = rng.standard_normal((40, 10))
     model = KSS(2, 6, random_state=0).fit(X)
@@ -77,11 +97,12 @@ def test_a_cluster_cut_in_two_is_told():
     assert "alike" in keys(build(model, two.data))
 
 
+@pytest.mark.filterwarnings("ignore::ekss.ClusteringWarning")
 def test_members_that_disagree_are_told(rng):
     X = rng.standard_normal((120, 20))  # nothing to find
     model = EKSS(3, 2, n_members=20, n_neighbors=10, random_state=0).fit(X)
     report = build(model, X)
-    assert "agreement" in keys(report)
+    assert {"agreement", "noise"} <= set(keys(report))
     assert "Members disagree about" in report.html
 
 

@@ -3,19 +3,9 @@ import pytest
 from scipy import sparse
 
 from ekss.graph import coassociation_dense
-from ekss.report._agreement import (
-    agreement_by_graph,
-    agreement_by_votes,
-    blocks_of,
-    mean_affinities,
-    mean_votes,
-)
-from ekss.report._inputs import check_inputs
-from ekss.report._sample import describe
-
-
-def described(model, X):
-    return describe(model, X, None, None, None)
+from ekss.report._agreement import agreement_by_graph, agreement_by_votes
+from ekss.report._fitted import read_inputs
+from ekss.report._matrix import blocks_of, mean_affinities, mean_votes
 
 
 class Fitted:
@@ -101,10 +91,9 @@ def test_blocks_keep_clusters_apart_and_show_the_parts_of_one(rng):
     votes = np.where(rng.random((1000, 30)) < 0.8, part[:, None], noise)
     model = Fitted(np.where(part == 2, 1, 0), member_labels_=votes.astype(np.uint8))
     X = rng.standard_normal((1000, 3))
-    nothing = dict(image_shape=None, n_frames=None)
-    blocks = blocks_of(check_inputs(described(model, X), **nothing))
+    blocks = blocks_of(read_inputs(model, X))
     assert blocks.means.shape == (240, 240)
-    assert blocks.points_a_block in (5, 6)
+    assert blocks.points_per_block in (5, 6)
     assert list(np.bincount(blocks.clusters)) == [192, 48]
     first = blocks.means[:192, :192]
     halves = first[:96, :96].mean(), first[96:, 96:].mean()

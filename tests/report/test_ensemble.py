@@ -35,7 +35,7 @@ def test_counts_are_pictured_and_in_the_summary_if_there_are_any(union, counted)
         {"n_clusters": c.n_clusters, "score": c.score} for c in counted.counts_
     ]
     assert counts[0]["n_clusters"] == report.summary["n_clusters"] == 4
-    assert '<figure class="card " id="counts">' in report.html
+    assert '<figure class="card" id="counts">' in report.html
     assert "4 (shaded) was taken" in report.html
     assert report.summary["found"]["n_clusters"] == "4"
 
@@ -98,7 +98,7 @@ def test_halves_that_disagree_are_told(union, pretended, share, is_told):
     assert len(told) == is_told
     for one in told:
         assert one["level"] == "warning"
-        assert "84 % of points the same cluster" in one["text"]
+        assert "84 % of the points the same cluster" in one["text"]
         assert "n_members=60" in one["text"]
 
 

@@ -4,19 +4,12 @@ import pytest
 from ekss import KSS, TSC
 from ekss.metrics import principal_angles, subspace_affinity
 from ekss.report import _geometry
+from ekss.report._fitted import read_inputs
 from ekss.report._geometry import angles_of, fit_of, residuals_of
-from ekss.report._inputs import check_inputs
-from ekss.report._sample import describe
-
-NOTHING = dict(image_shape=None, n_frames=None)
-
-
-def described(model, X):
-    return describe(model, X, None, None, None)
 
 
 def test_distances_and_energy_are_those_of_the_estimator(union, ensemble):
-    inputs = check_inputs(described(ensemble, union.data), **NOTHING)
+    inputs = read_inputs(ensemble, union.data)
     fit = fit_of(inputs)
     expected = ensemble.transform(union.data)[:, list(inputs.names)]
     np.testing.assert_allclose(fit.distances, expected, atol=1e-12)
@@ -32,7 +25,7 @@ def test_effective_dim_is_that_of_clean_subspaces(rng):
     X = np.concatenate([rng.standard_normal((80, b.shape[1])) @ b.T for b in bases])
     model = KSS(3, 5, random_state=0).fit(X)
     model.labels_ = np.repeat([0, 1, 2], 80)
-    inputs = check_inputs(described(model, X), **NOTHING)
+    inputs = read_inputs(model, X)
     dims = dict(zip(inputs.names, fit_of(inputs).effective_dims, strict=True))
     assert dims == {0: 1, 1: 2, 2: 5}
 
@@ -40,18 +33,14 @@ def test_effective_dim_is_that_of_clean_subspaces(rng):
 def test_affine_energy_is_measured_from_the_mean(rng):
     X = 100 + rng.standard_normal((50, 6)) * [3, 1e-3, 1e-3, 1e-3, 1e-3, 1e-3]
     model = KSS(1, 1, affine=True, random_state=0).fit(X)
-    fit = fit_of(check_inputs(described(model, X), **NOTHING))
+    fit = fit_of(read_inputs(model, X))
     assert fit.energies[0] == pytest.approx(X.var(axis=0).sum())
     assert fit.effective_dims[0] == 1
     assert 0.999 < fit.captured[0] < 1
 
 
 def test_methods_without_subspaces_get_principal_components(union):
-    fit = fit_of(
-        check_inputs(
-            described(TSC(4, random_state=0).fit(union.data), union.data), **NOTHING
-        )
-    )
+    fit = fit_of(read_inputs(TSC(4, random_state=0).fit(union.data), union.data))
     assert fit.fitted_here
     assert fit.dim == 3
     assert fit.captured.min() > 0.95
@@ -60,13 +49,13 @@ def test_methods_without_subspaces_get_principal_components(union):
 def test_a_sample_is_measured_where_all_would_take_long(monkeypatch, union, ensemble):
     monkeypatch.setattr(_geometry, "_WORK", 0)
     monkeypatch.setattr(_geometry, "_SMALLEST_SAMPLE", 50)
-    fit = fit_of(check_inputs(described(ensemble, union.data), **NOTHING))
+    fit = fit_of(read_inputs(ensemble, union.data))
     assert len(fit.rows) == len(set(fit.rows)) == 50
     assert fit.distances.shape == (50, 4)
 
 
 def test_residual_histograms_count_every_point(union, ensemble):
-    inputs = check_inputs(described(ensemble, union.data), **NOTHING)
+    inputs = read_inputs(ensemble, union.data)
     fit = fit_of(inputs)
     residuals = residuals_of(fit, inputs.codes)
     np.testing.assert_array_equal(residuals.counts.sum(axis=1), inputs.sizes)

@@ -1,21 +1,15 @@
 import numpy as np
+import pytest
 
 from ekss import KSS
 from ekss.report import _layout
+from ekss.report._fitted import read_inputs
 from ekss.report._geometry import fit_of
-from ekss.report._inputs import check_inputs
 from ekss.report._layout import layout_of
-from ekss.report._sample import describe
-
-NOTHING = dict(image_shape=None, n_frames=None)
-
-
-def described(model, X):
-    return describe(model, X, None, None, None)
 
 
 def laid_out(model, X):
-    inputs = check_inputs(described(model, X), **NOTHING)
+    inputs = read_inputs(model, X)
     return inputs, layout_of(inputs, fit_of(inputs))
 
 
@@ -53,6 +47,7 @@ def test_one_cluster_is_laid_out_by_its_points(union):
     assert variances.sum() <= (total[1] ** 2).sum()
 
 
+@pytest.mark.filterwarnings("ignore::ekss.ClusteringWarning")
 def test_a_sample_is_drawn_of_many_points_and_no_cluster_is_lost(monkeypatch, rng):
     monkeypatch.setattr(_layout, "MOST_DOTS", 30)
     X = rng.standard_normal((200, 5))

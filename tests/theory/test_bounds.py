@@ -7,26 +7,25 @@ import pytest
 from scipy.stats import binom
 
 from ekss.core.bases import random_bases
-from ekss.theory._bounds import (
-    bounded_affinity_failure,
-    disjoint_failure,
-    fixed_missing_failure,
-    missing_failure,
-    noisy_failure,
-    reduced_failure,
-)
-from ekss.theory._conditions import largest_affinity, noise_condition
-from ekss.theory._constants import (
+from ekss.theory._missing import missing_ratio
+from ekss.theory._theorems import (
     HOEFFDING_RATE,
     PAPER_RATE,
+    bounded_affinity_failure,
     deviation_failure,
+    disjoint_failure,
     disjoint_rate,
+    fixed_missing_failure,
     inner_product_probability,
+    largest_affinity,
     members_needed,
+    missing_failure,
+    noise_condition,
+    noisy_failure,
+    reduced_failure,
     separation_constant_disjoint,
     separation_constant_noisy,
 )
-from ekss.theory._missing import missing_ratio
 
 SIZES, DIMS = [100, 150], [2, 2]
 N = sum(SIZES)
@@ -129,12 +128,12 @@ def test_disjoint_rate_limits():
 
 
 def test_disjoint_rate_bounds_the_simulated_order_statistic():
-    n, rho, limit, dim, n_neighbors = 12, 0.35, 0.45, 3, 2
-    assert n_neighbors < n**rho
+    n, rho, limit, dim, q = 12, 0.35, 0.45, 3, 2
+    assert q < n**rho
     rate = disjoint_rate(n, rho, inner_product_probability(limit, dim))
     rng = np.random.default_rng(0)
     cosines = uniform_cosines(rng, 100_000 * (n - 1), dim).reshape(-1, n - 1)
-    failed = np.mean(np.sort(cosines, axis=1)[:, -n_neighbors] <= limit)
+    failed = np.mean(np.sort(cosines, axis=1)[:, -q] <= limit)
     assert 0 < failed <= math.exp(-rate * (n - 1)) < 1
 
 
@@ -147,7 +146,7 @@ def test_separation_constant_disjoint_by_hand():
 
 def test_separation_constant_disjoint_bounds_the_separation_with_missing_entries():
     rng = np.random.default_rng(2)
-    n, dim, n_missing, n_neighbors = 60, 2, 1, 3
+    n, dim, n_missing, q = 60, 2, 1, 3
     bases = random_bases(2, 200, dim, rng)
     ratio = missing_ratio(bases, n_missing)
     alpha = ratio.within_lower
@@ -160,7 +159,7 @@ def test_separation_constant_disjoint_bounds_the_separation_with_missing_entries
     for k in range(2):
         own = np.abs(points[k] @ points[k].T)
         np.fill_diagonal(own, -1.0)
-        nearest = np.sort(own, axis=1)[:, -n_neighbors]
+        nearest = np.sort(own, axis=1)[:, -q]
         assert np.min(nearest - cross.max(axis=1 - k)) / 2 > bound > 0
 
 
@@ -189,13 +188,7 @@ def test_separation_constant_noisy_is_positive_where_lemma_two_holds(seed):
     noise = (math.sqrt(1 + 4 * blur) - 1) / 2 * (1 - 1e-9)
     affinity = share / (15 * log_n)
     conditions = noise_condition(
-        affinity,
-        noise,
-        n_samples,
-        n_features,
-        largest,
-        n_neighbors=1,
-        smallest_cluster=7,
+        affinity, noise, n_samples, n_features, largest, q=1, smallest_cluster=7
     )
     assert all(c.holds for c in conditions)
     found = separation_constant_noisy(
@@ -228,7 +221,7 @@ def test_disjoint_failure_by_hand():
     }
     assert dict(got.terms) == pytest.approx(by_hand)
     assert got.total == pytest.approx(sum(by_hand.values()))
-    assert [c.name for c in got.unmet] == ["n_neighbors against log N_max"]
+    assert [c.name for c in got.unmet] == ["q against log N_max"]
 
 
 def test_disjoint_failure_promises_success_in_a_large_sample():
@@ -251,7 +244,7 @@ def test_disjoint_failure_promises_success_in_a_large_sample():
     ("changes", "unmet"),
     [
         ({"ratio": 1.0}, {"ratio r_0", "rate c_1"}),
-        ({"rho": 0.6}, {"n_neighbors against N_min^rho"}),
+        ({"rho": 0.6}, {"q against N_min^rho"}),
         ({"separation": 0.0}, {"C_1"}),
         ({"connectedness": -1.0}, {"C_3"}),
     ],

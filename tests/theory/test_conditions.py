@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from ekss.core.bases import random_bases
-from ekss.theory._conditions import (
+from ekss.theory._missing import missing_ratio
+from ekss.theory._theorems import (
     Condition,
     Guarantee,
     cap_radius,
@@ -18,7 +19,6 @@ from ekss.theory._conditions import (
     noise_condition,
     projection_dimension,
 )
-from ekss.theory._missing import missing_ratio
 
 
 def direct_ratio(bases, n_missing):
@@ -40,7 +40,7 @@ def direct_ratio(bases, n_missing):
     return top, bottom
 
 
-def uneven_bases(rng, n_features):
+def uneven_memberss(rng, n_features):
     full = rng.standard_normal((3, n_features, 2)) / math.sqrt(n_features)
     return [full[0], full[1][:, :1], full[2]]
 
@@ -80,7 +80,7 @@ def test_largest_affinity_of_equal_and_orthogonal_subspaces():
 
 def test_noise_condition_by_hand():
     affinity, features, neighbours = noise_condition(
-        0.01, 0.5, 200, 50, 4, n_neighbors=10, smallest_cluster=60
+        0.01, 0.5, 200, 50, 4, q=10, smallest_cluster=60
     )
     log_n = math.log(200)
     by_hand = 0.01 + 0.5 * 1.5 / math.sqrt(log_n) * math.sqrt(4) / math.sqrt(50)
@@ -93,15 +93,13 @@ def test_noise_condition_by_hand():
 
 
 def test_noise_condition_without_noise_is_the_affinity_alone():
-    condition = noise_condition(0.3, 0.0, 99, 7, 3, n_neighbors=1, smallest_cluster=9)[
-        0
-    ]
+    condition = noise_condition(0.3, 0.0, 99, 7, 3, q=1, smallest_cluster=9)[0]
     assert condition.value == 0.3
 
 
 def test_noise_condition_refuses_one_point():
     with pytest.raises(ValueError, match="n_samples=1"):
-        noise_condition(0.0, 0.0, 1, 5, 1, n_neighbors=1, smallest_cluster=1)
+        noise_condition(0.0, 0.0, 1, 5, 1, q=1, smallest_cluster=1)
 
 
 @pytest.mark.parametrize("radius", [1e-6, 0.01, 0.7, 1.5, np.pi / 2, 1.6, 2.5, 3.0])
@@ -139,7 +137,7 @@ def test_connectedness_conditions_by_hand_on_the_circle():
     fraction = 2 * math.log(50_000) / 50_000
     assert by_name["cap radius"].value == pytest.approx(np.pi * fraction)
     needed = 4 * 24 * np.pi * 2 * math.log(50_000)
-    assert by_name["n_neighbors against log n"].limit == pytest.approx(needed)
+    assert by_name["q against log n"].limit == pytest.approx(needed)
     assert all(c.holds for c in by_name.values())
 
 
@@ -147,14 +145,14 @@ def test_connectedness_conditions_by_hand_on_the_circle():
     ("changes", "unmet"),
     [
         ({"gamma": 1.0}, {"gamma"}),
-        ({"n_neighbors": 100}, {"n_neighbors against log n"}),
-        ({"n_neighbors": 60_000}, {"n_neighbors against n"}),
-        ({"dim": 1, "n_neighbors": 7000}, {"dim for connectedness"}),
-        ({"n": 200}, {"cap radius", "n_neighbors against n"}),
+        ({"q": 100}, {"q against log n"}),
+        ({"q": 60_000}, {"q against n"}),
+        ({"dim": 1, "q": 7000}, {"dim for connectedness"}),
+        ({"n": 200}, {"cap radius", "q against n"}),
     ],
 )
 def test_connectedness_failure_names_the_condition_that_fails(changes, unmet):
-    setting = {"n": 50_000, "dim": 2, "n_neighbors": 7000, "gamma": 2.0} | changes
+    setting = {"n": 50_000, "dim": 2, "q": 7000, "gamma": 2.0} | changes
     guarantee = connectedness_failure(**setting)
     assert {c.name for c in guarantee.unmet} == unmet
 
@@ -244,7 +242,7 @@ def test_missing_ratio_of_full_data_is_the_largest_cosine():
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("n_missing", [0, 1, 2])
 def test_missing_ratio_equals_direct_enumeration(seed, n_missing):
-    bases = uneven_bases(np.random.default_rng(seed), 8)
+    bases = uneven_memberss(np.random.default_rng(seed), 8)
     top, bottom = direct_ratio(bases, n_missing)
     got = missing_ratio(bases, n_missing)
     assert got.exact
@@ -258,7 +256,7 @@ def test_missing_ratio_equals_direct_enumeration(seed, n_missing):
 @pytest.mark.parametrize("n_features", [9, 14])
 def test_missing_ratio_bounds_bracket_the_exact_value(seed, n_missing, n_features):
     rng = np.random.default_rng(seed)
-    bases = uneven_bases(rng, n_features)
+    bases = uneven_memberss(rng, n_features)
     exact = missing_ratio(bases, n_missing)
     loose = missing_ratio(bases, n_missing, max_subsets=1)
     assert exact.exact

@@ -16,21 +16,22 @@ from ekss.theory import (
     noisy_failure,
     separation_constant_noisy,
 )
-from ekss.theory._guarantees import (
-    Situation,
+from ekss.theory._assess import (
     allowed_deviations,
     connection_guarantees,
-    dominant_term,
     ensemble_guarantees,
     largest_tolerated,
     projection_guarantee,
-    promised_deviation,
+)
+from ekss.theory._labelled import Situation, smallest_exponent
+from ekss.theory._remedies import (
+    dominant_term,
     size_for_cap,
     size_for_neighbours,
     size_for_rate,
-    smallest_exponent,
     worst_connection,
 )
+from ekss.theory._theorems import promised_deviation
 
 
 def orthogonal_bases():
@@ -47,7 +48,7 @@ def ideal():
         sizes=(100_000, 100_000),
         dims=(2, 2),
         n_features=300,
-        n_neighbors=12_000,
+        q=12_000,
         n_members=10**7,
         ratio=0.0,
         max_affinity=0.0,
@@ -85,9 +86,9 @@ def test_few_members_are_the_term_to_blame(ideal, f):
     ("change", "statement", "condition"),
     [
         ({"ratio": 1.0}, "Theorem 4", "ratio r_0"),
-        ({"n_neighbors": 5}, "Theorem 4", "n_neighbors against log N_max"),
-        ({"n_neighbors": 5}, "Theorem 5", "n_neighbors against log N_max"),
-        ({"n_neighbors": 20_000}, "Theorem 5", "n_neighbors against N_min / 6"),
+        ({"q": 5}, "Theorem 4", "q against log N_max"),
+        ({"q": 5}, "Theorem 5", "q against log N_max"),
+        ({"q": 20_000}, "Theorem 5", "q against N_min / 6"),
         ({"max_affinity": 0.1}, "Theorem 5", "largest affinity plus noise"),
         ({"noise": 10.0}, "Theorem 6", "largest affinity plus noise"),
         ({"noise": math.inf}, "Theorem 6", "largest affinity plus noise"),
@@ -124,7 +125,7 @@ def test_missing_entries_excuse_points_off_their_subspaces(ideal, f):
 def test_theorems_are_those_of_the_separate_functions(ideal, f):
     c = allowed_deviations(ideal, f)
     four, _, six, _ = ensemble_guarantees(ideal, f)
-    shared = (ideal.sizes, ideal.dims, ideal.n_neighbors, ideal.n_members)
+    shared = (ideal.sizes, ideal.dims, ideal.q, ideal.n_members)
     alone = disjoint_failure(
         *shared,
         ratio=0.0,

@@ -13,12 +13,11 @@ from ekss.theory import (
     largest_affinity,
     missing_ratio,
 )
-from ekss.theory._labelled import (
+from ekss.theory._labelled import labelled_subspaces, subspace_pairs
+from ekss.theory._separation import (
     count_nearer,
-    labelled_subspaces,
     neighbour_profile,
     rises_above,
-    subspace_pairs,
     votes_deviation,
 )
 

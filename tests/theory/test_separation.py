@@ -61,7 +61,7 @@ def test_blocks_change_nothing(monkeypatch):
     A = np.abs(X @ X.T) + 0.1 * rng.random((len(X), len(X)))
     whole = nfc_certificate(X, labels, A, 2), deviation(X, A, np.square)
     monkeypatch.setattr(_separation, "_BLOCK_ENTRIES", 5 * len(X))
-    assert len(list(_separation._inner_product_blocks(X))) > 5
+    assert len(list(_separation._blocks(X))) > 5
     pieces = nfc_certificate(X, labels, A, 2), deviation(X, A, np.square)
     assert pieces[0].margin == pytest.approx(whole[0].margin, abs=1e-12)
     assert pieces[1] == pytest.approx(whole[1], abs=1e-12)
@@ -74,14 +74,14 @@ def test_the_last_bits_of_products_change_nothing(monkeypatch, seed):
     X, labels = planted(rng)
     A = np.abs(X @ X.T) + 0.1 * rng.random((len(X), len(X)))
     fit, certificate = monotone_fit(X, A), nfc_certificate(X, labels, A, 2)
-    exact = _separation._inner_product_blocks
+    exact = _separation._blocks
 
-    def rounded(points):
-        for rows, inner in exact(points):
+    def rounded(points, rows=None):
+        for part, own, inner in exact(points, rows):
             noise = rng.integers(-4, 5, inner.shape) * np.finfo(np.float64).eps
-            yield rows, np.abs(inner + noise)
+            yield part, own, np.abs(inner + noise)
 
-    monkeypatch.setattr(_separation, "_inner_product_blocks", rounded)
+    monkeypatch.setattr(_separation, "_blocks", rounded)
     other = nfc_certificate(X, labels, A, 2)
     assert monotone_fit(X, A).tau == pytest.approx(fit.tau, abs=1e-12)
     assert deviation(X, A, fit) == pytest.approx(fit.tau, abs=1e-12)

@@ -1,27 +1,62 @@
-"""The paper's tables and figures: plans of cells, a runner, output from rows."""
+"""The paper's tables and figures: plans of cells, a runner, pages from rows.
+
+A method or a data set outside the paper enters the tables by :func:`register_method`
+or :func:`register_dataset`.
+"""
 
 from ekss.benchmarks._ablation import plan_ablation, write_ablation
-from ekss.benchmarks._cells import Cell, Plan
-from ekss.benchmarks._data import loaders
-from ekss.benchmarks._figure_profiles import FIGURE_PROFILES, FigureProfile
-from ekss.benchmarks._figures import FIGURES, Figure
+from ekss.benchmarks._data import (
+    DATASETS,
+    BenchData,
+    Points,
+    loaders,
+    register_dataset,
+)
+from ekss.benchmarks._figure1 import figure1_page, plan_figure1
+from ekss.benchmarks._figure2 import figure2_page, plan_figure2
+from ekss.benchmarks._figure3 import figure3_page, plan_figure3
+from ekss.benchmarks._figure4 import figure4_page, plan_figure4
 from ekss.benchmarks._hopkins import plan_hopkins, write_hopkins
-from ekss.benchmarks._output import (
+from ekss.benchmarks._pages import Study
+from ekss.benchmarks._profiles import (
+    FIGURE_PROFILES,
+    PROFILES,
+    FigureProfile,
+    Profile,
+)
+from ekss.benchmarks._runner import (
+    Cell,
+    Plan,
+    Step,
+    old_cells,
+    open_cells,
+    read_rows,
+    run_plan,
+)
+from ekss.benchmarks._scale import (
+    SCALE_PROFILES,
+    ScaleProfile,
+    plan_scale,
+    write_scale,
+)
+from ekss.benchmarks._settings import METHODS, Method, register_method
+from ekss.benchmarks._table1 import plan_table1
+from ekss.benchmarks._tables import (
     merge_table1,
+    read_entries,
     write_entries,
     write_parameters,
     write_table1,
     write_table2,
     write_table3,
 )
-from ekss.benchmarks._paper import DATASETS, METHODS
-from ekss.benchmarks._profiles import PROFILES, Profile
-from ekss.benchmarks._render import read_entries
-from ekss.benchmarks._rows import read_rows
-from ekss.benchmarks._runner import Step, old_cells, open_cells, run_plan
-from ekss.benchmarks._scale import SCALE_PROFILES, ScaleProfile, plan_scale
-from ekss.benchmarks._scale_page import write_scale
-from ekss.benchmarks._table1 import plan_table1
+
+FIGURES = {
+    "figure1": Study(plan_figure1, figure1_page),
+    "figure2": Study(plan_figure2, figure2_page),
+    "figure3": Study(plan_figure3, figure3_page),
+    "figure4": Study(plan_figure4, figure4_page),
+}
 
 __all__ = [
     "DATASETS",
@@ -30,13 +65,16 @@ __all__ = [
     "METHODS",
     "PROFILES",
     "SCALE_PROFILES",
+    "BenchData",
     "Cell",
-    "Figure",
     "FigureProfile",
+    "Method",
     "Plan",
+    "Points",
     "Profile",
     "ScaleProfile",
     "Step",
+    "Study",
     "loaders",
     "merge_table1",
     "old_cells",
@@ -47,6 +85,8 @@ __all__ = [
     "plan_table1",
     "read_entries",
     "read_rows",
+    "register_dataset",
+    "register_method",
     "run_plan",
     "write_ablation",
     "write_entries",

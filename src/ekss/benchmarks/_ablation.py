@@ -8,23 +8,20 @@ from pathlib import Path
 from statistics import fmean, pstdev
 from typing import Any
 
-from ekss.benchmarks._cells import Cell, Plan, Result
-from ekss.benchmarks._label_free import BEST
-from ekss.benchmarks._output import write_pieces
-from ekss.benchmarks._paper import DATASETS
-from ekss.benchmarks._profiles import Profile
-from ekss.benchmarks._recipes import Loader, Points, read_features
-from ekss.benchmarks._render import (
+from ekss.benchmarks._data import DATASETS, Loader, Points, read_features
+from ekss.benchmarks._methods import paper_cut
+from ekss.benchmarks._pages import (
     Grid,
     Written,
-    markdown_table,
+    bullets,
     run_lines,
     run_of,
-    text_table,
     version_of_rows,
+    write_grid,
 )
-from ekss.benchmarks._rows import Row, finished
-from ekss.benchmarks._table1 import plan_table1, run_cell
+from ekss.benchmarks._profiles import Profile
+from ekss.benchmarks._runner import Cell, Plan, Result, Row
+from ekss.benchmarks._table1 import BEST, plan_table1, run_cell
 from ekss.benchmarks._versions import code_of
 
 BASELINE = "all ideas, 100 members"
@@ -32,19 +29,16 @@ _MEMBERS = 100
 # Every so many sequences of Hopkins 155 are fitted again and again.
 _EVERY = 5
 
-# What is changed, beside the baseline. The first keep the members of the baseline, the
-# others run their own.
-_RECUT: dict[str, dict[str, Any]] = {
-    "one cut, as in the paper": {"n_eigenvectors": "K"},
-    "votes not divided by size": {"divide_by_size": False},
-    "members weighted equally": {"weighting": "uniform"},
-}
-_REFIT: dict[str, dict[str, Any]] = {
-    "K candidates a member": {"n_candidates": None},
-    "one dimension for all members": {"subspace_dim": "one", "n_candidates": "pieces"},
-    "the other starts": {"start": "other"},
-    "the other kind of subspaces": {"affine": "other"},
-}
+# What is switched off, beside the baseline.
+VARIANTS = (
+    "one cut, as in the paper",
+    "votes not divided by size",
+    "members weighted equally",
+    "K candidates per member",
+    "one dimension for all members",
+    "the other starts",
+    "the other kind of subspaces",
+)
 
 
 def plan_ablation(
@@ -52,10 +46,10 @@ def plan_ablation(
     home: Path,
     loaders: Mapping[str, Loader],
     *,
-    datasets: Iterable[str] = tuple(DATASETS),
+    datasets: Iterable[str] | None = None,
     report: Callable[[str], None] = lambda text: None,
 ) -> Plan:
-    """List the cells: those of label-free EKSS in Table I, and one more a seed.
+    """List the cells: those of label-free EKSS in Table I, and one more per seed.
 
     Parameters
     ----------
@@ -63,7 +57,8 @@ def plan_ablation(
     home : Path
         Data home.
     loaders : mapping of str to callable
-    datasets : iterable of str
+    datasets : iterable of str, default=None
+        None is all that are registered.
     report : callable
         Told what is being prepared.
 
@@ -81,16 +76,17 @@ def plan_ablation(
             cell,
             table="ablation",
             column="ideas",
-            params={**cell.params, "variants": [*_RECUT, *_REFIT]},
-            cost=2 * cell.cost / (_EVERY if cell.dataset == "hopkins" else 1),
+            params={**cell.params, "variants": list(VARIANTS)},
+            cost=2 * cell.cost / (_EVERY if cell.params.get("sequences") else 1),
         )
         for cell in free
     ]
-    return Plan("ablation", (*free, *more), run_ablation_cell, table.missing)
+    cells, others = (*free, *more), {"table1": run_cell}
+    return Plan("ablation", cells, run_ablation_cell, table.missing, others)
 
 
 def run_ablation_cell(cell: Cell) -> Result:
-    """Fit every variant, or a cell of Table I.
+    """Fit every variant.
 
     Returns
     -------
@@ -98,10 +94,8 @@ def run_ablation_cell(cell: Cell) -> Result:
         "error" of the baseline and "errors" of all variants, in percent; for several
         sequences their means.
     """
-    if cell.table == "table1":
-        return run_cell(cell)
     sets = read_features(Path(cell.files[0]))
-    if cell.dataset == "hopkins":
+    if cell.params.get("sequences"):
         sets = sets[::_EVERY]
     found = [_errors(points, cell.seed) for points in sets]
     errors = {name: round(fmean(one[name] for one in found), 4) for name in found[0]}
@@ -110,46 +104,45 @@ def run_ablation_cell(cell: Cell) -> Result:
 
 def _errors(points: Points, seed: int) -> dict[str, float]:
     """Return the error of the baseline and of all variants on one set."""
-    from sklearn.base import clone
-
     from ekss.estimators import EKSS
     from ekss.metrics import clustering_error
 
-    common: dict[str, Any] = {
-        "n_members": _MEMBERS,
-        "random_state": seed,
-        "n_jobs": 1,
-        "warm_start": True,
-    }
-    model = EKSS(points.n_clusters, **common).fit(points.data)
-    # What the baseline has removed is removed from all.
-    base = clone(model).set_params(remove_components=len(model.removed_))
+    # Members that would come out the same are kept from fit to fit.
+    model = EKSS(
+        points.n_clusters,
+        n_members=_MEMBERS,
+        random_state=seed,
+        n_jobs=1,
+        warm_start=True,
+    ).fit(points.data)
     errors = {BASELINE: clustering_error(points.target, model.labels_)}
-    changes = {**_RECUT, **_REFIT}
-    resolved = {name: _resolve(changes[name], model, points) for name in changes}
-    for name, params in resolved.items():
-        # The members of the baseline stay, because nothing about members changes.
-        trial = model if name in _RECUT else clone(base)
-        trial.set_params(**{**base.get_params(), **params}).fit(points.data)
-        errors[name] = clustering_error(points.target, trial.labels_)
+    changes = _changes(model, points)
+    # What the baseline has removed is removed from all.
+    common = {**model.get_params(deep=False), "remove_components": len(model.removed_)}
+    for name in VARIANTS:
+        model.set_params(**{**common, **changes[name]}).fit(points.data)
+        errors[name] = clustering_error(points.target, model.labels_)
     return {name: 100 * error for name, error in errors.items()}
 
 
-def _resolve(params: Mapping[str, Any], model: Any, points: Points) -> dict[str, Any]:
-    """Replace the words of a variant by values that fit the baseline and the data."""
-    n_clusters, n_samples = points.n_clusters, len(points.data)
-    values = {
-        ("n_eigenvectors", "K"): n_clusters,
-        ("subspace_dim", "one"): model.subspace_dim_,
-        ("n_candidates", "pieces"): tuple(
-            min(n_samples, pieces * n_clusters) for pieces in (4, 8)
-        ),
-        ("start", "other"): "random" if model.affine_ else "neighbours",
-        ("affine", "other"): not model.affine_,
-    }
+def _changes(model: Any, points: Points) -> dict[str, dict[str, Any]]:
+    """Return the parameters of every variant of a fitted baseline."""
+    from ekss.ensemble import CutOptions, KSSMember
+    from ekss.ensemble.decide import few_neighbors
+
+    n_neighbors = few_neighbors(len(points.data), points.n_clusters)
+    other_start = "random" if model.affine_ else "neighbors"
     return {
-        name: values.get((name, value), value) if isinstance(value, str) else value
-        for name, value in params.items()
+        "one cut, as in the paper": {
+            "n_neighbors": n_neighbors,
+            "cut": CutOptions(cutters=(paper_cut,)),
+        },
+        "votes not divided by size": {"cut": CutOptions(divide_by_size=False)},
+        "members weighted equally": {"member": KSSMember(weighting="uniform")},
+        "K candidates per member": {"member": KSSMember(n_candidates=None)},
+        "one dimension for all members": {"subspace_dim": model.subspace_dim_},
+        "the other starts": {"member": KSSMember(init=other_start)},
+        "the other kind of subspaces": {"affine": not model.affine_},
     }
 
 
@@ -184,18 +177,24 @@ def write_ablation(
         "linear."
     )
     used = {cell.key: rows[cell.key] for cell in plan.cells if cell.key in rows}
-    run = "\n".join(f"- {line}" for line in run_lines(run_of(used, command)))
     # Rows of Table I have the code of that table, the others that of this one.
-    parts_of = {"table1": "The default, rows of Table I.", "ablation": "The variants."}
+    parts = {"table1": "The default, rows of Table I.", "ablation": "The variants."}
+    works = {"table1": run_cell, "ablation": run_ablation_cell}
     versions = " ".join(
-        f"{words} {version_of_rows(_rows_of(table, used), code_of(table))}"
-        for table, words in parts_of.items()
+        f"{words} {version_of_rows(_rows_of(table, used), code_of(works[table]))}"
+        for table, words in parts.items()
     )
+    run = bullets(run_lines(run_of(used, command)))
     title = "# Each idea switched off in turn"
-    parts = [title, versions, markdown_table(grid, left=1), caption]
-    markdown = "\n\n".join([*parts, "How it was made:", run]) + "\n"
-    text = f"{versions}\n\n{text_table(grid, left=1)}\n\n{caption}\n"
-    return write_pieces("ablation", grid, folder, text, markdown)
+    return write_grid(
+        "ablation",
+        grid,
+        folder,
+        left=1,
+        above=[versions],
+        below=[caption],
+        markdown_only=([title], ["How it was made:", run]),
+    )
 
 
 def _rows_of(table: str, rows: Mapping[str, Row]) -> dict[str, Row]:
@@ -205,10 +204,7 @@ def _rows_of(table: str, rows: Mapping[str, Row]) -> dict[str, Row]:
 def ablation_grid(plan: Plan, rows: Mapping[str, Row]) -> Grid:
     """Return the table: a line for every variant, a column for every data set."""
     found: dict[str, dict[str, list[float]]] = {}
-    for cell in plan.cells:
-        row = rows.get(cell.key)
-        if row is None or not finished(row):
-            continue
+    for cell, row in plan.finished(rows):
         errors = {"the default": row["error"], **row.get("other", {})}
         if cell.table == "ablation":
             errors = row["errors"]
@@ -216,7 +212,7 @@ def ablation_grid(plan: Plan, rows: Mapping[str, Row]) -> Grid:
             found.setdefault(name, {}).setdefault(cell.dataset, []).append(error)
     datasets = [name for name in DATASETS if any(name in one for one in found.values())]
     lines = [name for name in _order() if name in found]
-    grid: Grid = [["", *(DATASETS[name] for name in datasets)]]
+    grid: Grid = [["", *(DATASETS[name].title for name in datasets)]]
     for name in lines:
         grid.append([name, *(_told(found[name].get(data, [])) for data in datasets)])
     return grid
@@ -229,7 +225,7 @@ def _order() -> list[str]:
         *(f"without {term}" for term in terms),
         *(f"{term} alone" for term in terms),
     ]
-    return ["the default", *score, BEST, BASELINE, *_RECUT, *_REFIT]
+    return ["the default", *score, BEST, BASELINE, *VARIANTS]
 
 
 def _told(errors: list[float]) -> str:

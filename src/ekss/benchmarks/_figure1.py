@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from statistics import fmean
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ekss.benchmarks._cells import Cell, Plan, Result
-from ekss.benchmarks._figure_profiles import FigureProfile
-from ekss.benchmarks._findings import figure1_findings
-from ekss.benchmarks._pages import Page, write_page
-from ekss.benchmarks._render import Written
-from ekss.benchmarks._rows import Row, finished
-from ekss.benchmarks._trials import Place, Trial, write_trials
+from ekss.benchmarks._pages import (
+    Finding,
+    Page,
+    listed,
+    new_drawing,
+    save_drawing,
+)
+from ekss.benchmarks._profiles import FigureProfile
+from ekss.benchmarks._runner import Cell, Plan, Result, Row
+from ekss.benchmarks._simulations import Place, Trial, write_trials
 
 MEMBERS = (1, 5, 50)
 PUBLISHED = {1: 61.0, 5: 25.0, 50: 0.0}
@@ -24,17 +28,7 @@ _COST = 3.0
 
 
 def plan_figure1(profile: FigureProfile) -> Plan:
-    """List the cells: random instances, of which the first keeps its votes.
-
-    Parameters
-    ----------
-    profile : FigureProfile
-
-    Returns
-    -------
-    plan : Plan
-        One cell a seed.
-    """
+    """List the cells: random instances, of which the first keeps its votes."""
     params = {
         "n_subspaces": _SUBSPACES,
         "dim": _DIM,
@@ -43,11 +37,8 @@ def plan_figure1(profile: FigureProfile) -> Plan:
         "members": list(MEMBERS),
         "ekss": {
             "subspace_dim": _DIM,
-            "n_candidates": None,
             "max_iter": 3,
-            "base": "pca",
-            "weighting": "uniform",
-            "divide_by_size": False,
+            "update": "pca",
             # No thresholding: all votes are kept.
             "n_neighbors": _SUBSPACES * _POINTS - 1,
         },
@@ -78,7 +69,7 @@ def run_votes(cell: Cell) -> Result:
         in the order of their subspaces.
     """
     from ekss.datasets import make_union_of_subspaces
-    from ekss.estimators import EKSS
+    from ekss.estimators import PaperEKSS
     from ekss.metrics import clustering_error
 
     given = cell.params
@@ -93,7 +84,7 @@ def run_votes(cell: Cell) -> Result:
     )
     errors: dict[str, float] = {}
     for count in given["members"]:
-        model = EKSS(
+        model = PaperEKSS(
             given["n_subspaces"],
             n_members=count,
             n_jobs=1,
@@ -110,8 +101,10 @@ def run_votes(cell: Cell) -> Result:
 def votes_trials(plan: Plan, rows: Mapping[str, Row]) -> list[Trial]:
     """Return the errors of all instances; the setting is the number of members."""
     return [
-        Trial(Place("votes", "ekss", _POINTS, _DIM, None), f"B={count}", seed, error)
-        for seed, row in _finished(plan, rows)
+        Trial(
+            Place("votes", "ekss", _POINTS, _DIM, None), f"B={count}", cell.seed, error
+        )
+        for cell, row in plan.finished(rows)
         for count, error in row["errors"].items()
     ]
 
@@ -122,7 +115,7 @@ def shown_votes(
     """Return matrix and error of the instance that is shown, by members."""
     from ekss.graph.coassociation import coassociation_dense
 
-    for _, row in _finished(plan, rows):
+    for _, row in plan.finished(rows):
         if "votes" in row:
             labels = np.array([[int(one) for one in text] for text in row["votes"]]).T
             return {
@@ -135,38 +128,15 @@ def shown_votes(
     return {}
 
 
-def write_figure1(
-    plan: Plan,
-    rows: Mapping[str, Row],
-    folder: Path,
-    profile: FigureProfile,
-    *,
-    command: str = "ekss bench figure1",
-) -> Written:
-    """Write the co-association matrices and their errors: md, csv and png.
-
-    Parameters
-    ----------
-    plan : Plan
-    rows : mapping
-        Rows by the cells' keys.
-    folder : Path
-    profile : FigureProfile
-    command : str
-        What made the rows.
-
-    Returns
-    -------
-    written : Written
-    """
+def figure1_page(plan: Plan, rows: Mapping[str, Row], profile: FigureProfile) -> Page:
+    """Return what the rows show."""
     trials = votes_trials(plan, rows)
     shown = shown_votes(plan, rows)
-    page = Page(
+    return Page(
         name="figure1",
         title="Figure 1: co-association with 1, 5 and 50 members",
         alt="Three matrices that become block diagonal",
         findings=figure1_findings(trials, PUBLISHED) if profile.judged else [],
-        grid=[],
         text=(
             "Noise-free points on K = 4 random subspaces of dimension d = 3 in 100 "
             "dimensions, 100 points each, in the order of their subspaces. Entry "
@@ -177,19 +147,56 @@ def write_figure1(
             f"shows seed 0. {profile.caption if not profile.judged else ''}"
         ),
         csv=write_trials(trials),
+        draw=partial(_draw_votes, shown) if shown else None,
     )
 
-    def draw(path: Path) -> None:
-        from ekss.benchmarks._drawings import draw_votes
 
-        draw_votes(shown, path)
-
-    return write_page(page, plan, rows, folder, command, draw if shown else None)
-
-
-def _finished(plan: Plan, rows: Mapping[str, Row]) -> list[tuple[int, Any]]:
+def figure1_findings(
+    trials: Sequence[Trial], published: Mapping[int, float]
+) -> list[Finding]:
+    """Check that 50 members cluster without error."""
+    if not trials:
+        return []
+    errors: dict[str, list[float]] = {}
+    for trial in sorted(trials, key=lambda trial: trial.seed):
+        errors.setdefault(trial.setting, []).append(trial.error)
+    most = max(published)
+    names = {count: f"B={count}" for count in sorted(published)}
+    paper = listed(f"{published[count]:.0f} %" for count in names)
+    shown = listed(f"{errors[name][0]:.1f} %" for name in names.values())
+    means = listed(f"{fmean(errors[name]):.1f} %" for name in names.values())
+    counts = listed(str(count) for count in names)
+    settled = errors[names[most]]
+    right = sum(error == 0 for error in settled)
     return [
-        (cell.seed, rows[cell.key])
-        for cell in plan.cells
-        if finished(rows.get(cell.key))
+        Finding(
+            f"With {most} members there is no error; the paper's instance has {paper} "
+            f"with {counts} members.",
+            settled[0] == published[most],
+            f"The instance shown has {shown}. The means over all instances are "
+            f"{means}; with {most} members {right} of {len(settled)} have no error.",
+        )
     ]
+
+
+def _draw_votes(
+    shown: Mapping[int, tuple[NDArray[np.float64], float]], path: Path
+) -> None:
+    """Draw co-association matrices side by side, with their errors."""
+    drawing = new_drawing(11, 3.8)
+    panels = drawing.subplots(1, len(shown), squeeze=False)[0]
+    for panel, (count, (votes, error)) in zip(panels, shown.items(), strict=True):
+        image = panel.imshow(
+            votes, cmap="magma", vmin=0, vmax=1, interpolation="nearest"
+        )
+        panel.set_title(f"B = {count}: error {error:.0f} %", fontsize=12)
+        panel.set_xlabel("point", fontsize=10)
+        ticks = np.linspace(0, len(votes), 5)
+        panel.set_xticks(ticks)
+        panel.set_yticks(ticks if panel is panels[0] else [])
+        panel.tick_params(labelsize=9, length=2)
+    panels[0].set_ylabel("point", fontsize=10)
+    bar = drawing.colorbar(image, ax=list(panels), shrink=0.82, pad=0.01)
+    bar.set_label("share of members that put two points together", fontsize=9)
+    bar.ax.tick_params(labelsize=9)
+    save_drawing(drawing, path)

@@ -5,20 +5,27 @@ from __future__ import annotations
 import csv
 import io
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ekss.benchmarks._cells import Cell, Plan, Result
-from ekss.benchmarks._figure_profiles import FigureProfile
-from ekss.benchmarks._findings import Curve, figure2_findings
-from ekss.benchmarks._pages import Page, write_page
-from ekss.benchmarks._render import Written
-from ekss.benchmarks._rows import Row, finished
+from ekss.benchmarks._pages import (
+    Finding,
+    Page,
+    csv_text,
+    new_drawing,
+    save_drawing,
+    tidy,
+)
+from ekss.benchmarks._profiles import FigureProfile
+from ekss.benchmarks._runner import Cell, Plan, Result, Row
 
 REDUCTIONS = {
     "full": "full data, 100 dimensions",
@@ -29,6 +36,8 @@ _NO_UMAP = (
     "the UMAP panel needs umap-learn, which is not installed; "
     "install it with: pip install 'ekss[umap]'"
 )
+# Rise of a similarity that is no noise.
+RISE = 0.02
 _PARAMS = {
     "n_features": 100,
     "reduced": 20,
@@ -38,18 +47,30 @@ _PARAMS = {
 }
 
 
-def plan_figure2(profile: FigureProfile) -> Plan:
-    """List the cells: the reductions, with several random sets of pairs.
+@dataclass(frozen=True)
+class Curve:
+    """Similarity of pairs against their angle, after one reduction.
 
-    Parameters
+    Attributes
     ----------
-    profile : FigureProfile
-
-    Returns
-    -------
-    plan : Plan
-        Without umap-learn its cells are missing, with the reason.
+    reduction : str
+    seed : int
+    angles, similarity, spread : tuple of float
+        Means of bins, and standard deviations of the similarity.
+    expected : tuple of float
+        Probabilities of Lemma 3, or empty.
     """
+
+    reduction: str
+    seed: int
+    angles: tuple[float, ...]
+    similarity: tuple[float, ...]
+    spread: tuple[float, ...]
+    expected: tuple[float, ...] = ()
+
+
+def plan_figure2(profile: FigureProfile) -> Plan:
+    """List the cells: the reductions, with several random sets of pairs."""
     params = {**_PARAMS, "pairs": profile.pairs, "n_members": profile.pair_members}
     member = 2e-4 + 2e-6 * 2 * profile.pairs
     costs = {"full": 0.0, "gaussian": 0.0, "umap": 15 + 0.01 * profile.pairs}
@@ -155,17 +176,14 @@ def _share_together(
     points: NDArray[np.float64], given: Mapping[str, Any], seed: int
 ) -> NDArray[np.float64]:
     """Return for every pair the share of members that put it together."""
-    from ekss.estimators import EKSS
+    from ekss.estimators import PaperEKSS
 
-    model = EKSS(
+    model = PaperEKSS(
         given["n_candidates"],
         given["subspace_dim"],
-        n_candidates=None,
         n_members=given["n_members"],
         max_iter=0,
         n_neighbors=3,
-        weighting="uniform",
-        divide_by_size=False,
         n_jobs=1,
         random_state=seed,
     ).fit(points)
@@ -188,23 +206,19 @@ def curves_of(plan: Plan, rows: Mapping[str, Row]) -> list[Curve]:
             tuple(row["spread"]),
             tuple(row.get("expected", ())),
         )
-        for cell in plan.cells
-        if finished(row := rows.get(cell.key)) and row is not None
+        for cell, row in plan.finished(rows)
     ]
 
 
 def write_curves(curves: Iterable[Curve]) -> str:
-    """Write curves as CSV, one bin of one curve a line."""
-    stream = io.StringIO()
-    table = csv.writer(stream, lineterminator="\n")
+    """Write curves as CSV, one bin of one curve per line."""
     head = ["reduction", "seed", "angle", "similarity", "spread", "expected"]
-    table.writerow(head)
+    lines = []
     for curve in curves:
         expected = curve.expected or ("",) * len(curve.angles)
-        lines = zip(curve.angles, curve.similarity, curve.spread, expected, strict=True)
-        for line in lines:
-            table.writerow([curve.reduction, curve.seed, *line])
-    return stream.getvalue()
+        bins = zip(curve.angles, curve.similarity, curve.spread, expected, strict=True)
+        lines += [[curve.reduction, curve.seed, *one] for one in bins]
+    return csv_text([head, *lines])
 
 
 def read_curves(text: str) -> list[Curve]:
@@ -232,37 +246,14 @@ def read_curves(text: str) -> list[Curve]:
     ]
 
 
-def write_figure2(
-    plan: Plan,
-    rows: Mapping[str, Row],
-    folder: Path,
-    profile: FigureProfile,
-    *,
-    command: str = "ekss bench figure2",
-) -> Written:
-    """Write the curves of similarity against angle: md, csv and png.
-
-    Parameters
-    ----------
-    plan : Plan
-    rows : mapping
-        Rows by the cells' keys.
-    folder : Path
-    profile : FigureProfile
-    command : str
-        What made the rows.
-
-    Returns
-    -------
-    written : Written
-    """
+def figure2_page(plan: Plan, rows: Mapping[str, Row], profile: FigureProfile) -> Page:
+    """Return what the rows show."""
     curves = curves_of(plan, rows)
-    page = Page(
+    return Page(
         name="figure2",
         title="Figure 2: similarity against angle after reducing the dimension",
         alt="Three falling curves of similarity against angle",
         findings=figure2_findings(curves) if profile.judged else [],
-        grid=[],
         text=(
             f"{profile.repeats} random sets of {profile.pairs} pairs of unit vectors "
             "in 100 dimensions, independent but for the angle within a pair, which is "
@@ -276,11 +267,116 @@ def write_figure2(
             f"{profile.caption if not profile.judged else ''}"
         ),
         csv=write_curves(curves),
+        draw=partial(_draw_curves, curves, REDUCTIONS) if curves else None,
     )
 
-    def draw(path: Path) -> None:
-        from ekss.benchmarks._drawings import draw_curves
 
-        draw_curves(curves, REDUCTIONS, path)
+def figure2_findings(curves: Sequence[Curve]) -> list[Finding]:
+    """Check where the similarity falls with the angle."""
+    mean = mean_curves(curves)
+    until = {name: falls_until(curve) for name, curve in mean.items()}
+    found = []
+    linear = [name for name in ("full", "gaussian") if name in mean]
+    if len(linear) == 2:
+        ends = {name: mean[name].angles[-1] for name in linear}
+        found.append(
+            Finding(
+                "On full data and after a Gaussian projection the similarity falls "
+                "with the angle.",
+                all(until[name] == ends[name] for name in linear),
+                f"It falls up to {until['full']:.2f} radians on full data and up to "
+                f"{until['gaussian']:.2f} after the projection; the last bin is at "
+                f"{ends['full']:.2f}.",
+            )
+        )
+    if "umap" in mean:
+        umap = mean["umap"]
+        found.append(
+            Finding(
+                "After UMAP the similarity falls at least up to 0.2 radians, which is "
+                "about where the paper's curve stops falling.",
+                until["umap"] >= 0.2,
+                f"It falls up to {until['umap']:.2f} radians, from "
+                f"{umap.similarity[0]:.2f} in the first bin to "
+                f"{min(umap.similarity):.2f}.",
+            )
+        )
+    if "full" in mean and mean["full"].expected:
+        full = mean["full"]
+        pairs = zip(full.similarity, full.expected, strict=True)
+        gap = max(abs(ours - expected) for ours, expected in pairs)
+        found.append(
+            Finding(
+                "The similarity estimates the probability of Lemma 3.",
+                gap <= RISE,
+                f"The largest difference in a bin is {gap:.3f}.",
+            )
+        )
+    return found
 
-    return write_page(page, plan, rows, folder, command, draw if curves else None)
+
+def mean_curves(curves: Iterable[Curve]) -> dict[str, Curve]:
+    """Average the curves of all seeds, bin by bin."""
+    groups: dict[str, list[Curve]] = {}
+    for curve in curves:
+        groups.setdefault(curve.reduction, []).append(curve)
+
+    def average(lines: Iterable[tuple[float, ...]]) -> tuple[float, ...]:
+        return tuple(fmean(values) for values in zip(*lines, strict=True))
+
+    return {
+        name: Curve(
+            name,
+            min(curve.seed for curve in group),
+            average(curve.angles for curve in group),
+            average(curve.similarity for curve in group),
+            average(curve.spread for curve in group),
+            average(curve.expected for curve in group),
+        )
+        for name, group in groups.items()
+    }
+
+
+def falls_until(curve: Curve, rise: float = RISE) -> float:
+    """Return the last angle up to which the similarity never rises by more than that.
+
+    Examples
+    --------
+    >>> falls_until(Curve("umap", 0, (0.1, 0.2, 0.3), (0.9, 0.5, 0.7), (0, 0, 0)))
+    0.2
+    """
+    lowest, last = curve.similarity[0], curve.angles[0]
+    for angle, similarity in zip(curve.angles, curve.similarity, strict=True):
+        if similarity > lowest + rise:
+            break
+        lowest, last = min(lowest, similarity), angle
+    return last
+
+
+def _draw_curves(
+    curves: Sequence[Curve], titles: Mapping[str, str], path: Path
+) -> None:
+    """Draw similarity against angle, one panel per reduction."""
+    mean = mean_curves(curves)
+    names = [name for name in titles if name in mean]
+    drawing = new_drawing(1.2 + 3.4 * len(names), 3.4)
+    panels = drawing.subplots(1, len(names), sharex=True, sharey=True, squeeze=False)[0]
+    for panel, name in zip(panels, names, strict=True):
+        curve = mean[name]
+        low, high = (
+            np.array(curve.similarity) + sign * np.array(curve.spread)
+            for sign in (-1, 1)
+        )
+        panel.fill_between(curve.angles, low, high, color="#c6dbef", lw=0)
+        panel.plot(curve.angles, curve.similarity, "o-", ms=3, color="#08519c")
+        if curve.expected:
+            style = {"color": "black", "ls": ":", "lw": 1.2, "label": "Lemma 3"}
+            panel.plot(curve.angles, curve.expected, **style)
+            panel.legend(frameon=False, fontsize=9)
+        panel.set_title(titles[name], fontsize=11)
+        panel.set_xlabel("angle between points, radians", fontsize=9)
+        panel.set_xlim(0, np.pi / 2)
+        panel.set_ylim(0, 1.05)
+        tidy(panel)
+    panels[0].set_ylabel("similarity (share of members)", fontsize=9)
+    save_drawing(drawing, path)

@@ -11,12 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ekss.benchmarks._cells import Cell, Plan, Result
-from ekss.benchmarks._pages import Page, write_page
+from ekss.benchmarks._data import Loader, Points, read_features
+from ekss.benchmarks._pages import Grid, Page, Study, csv_text
 from ekss.benchmarks._profiles import Profile
-from ekss.benchmarks._recipes import Loader, Points, read_features
-from ekss.benchmarks._render import Grid, Written
-from ekss.benchmarks._rows import Row, finished
+from ekss.benchmarks._runner import Cell, Plan, Result, Row
 from ekss.benchmarks._table1 import plan_table1
 
 # Mean errors for two motions, three motions and all: E. Elhamifar and R. Vidal, IEEE
@@ -43,7 +41,7 @@ _TEXT = (
     "penalty of the authors (800), which leaves more and smaller coefficients than the "
     "minimiser has, and so a graph with more edges. Optimal: share of points whose "
     "coefficients violate the optimality conditions by at most 0.001. Nonzeros: "
-    "coefficients of a point that are kept."
+    "coefficients kept per point."
 )
 _COLUMNS = ("2 motions", "3 motions", "all", "optimal", "nonzeros")
 
@@ -55,7 +53,7 @@ def plan_hopkins(
     *,
     report: Callable[[str], None] = lambda text: None,
 ) -> Plan:
-    """List the cells: one a line and seed.
+    """List the cells: one per line and seed.
 
     Parameters
     ----------
@@ -71,7 +69,12 @@ def plan_hopkins(
     plan : Plan
     """
     table = plan_table1(
-        profile, home, loaders, datasets=("hopkins",), methods=("ssc",), report=report
+        profile,
+        home,
+        loaders,
+        datasets=("hopkins155",),
+        methods=("ssc",),
+        report=report,
     )
     cells = [
         replace(
@@ -93,7 +96,7 @@ def run_hopkins_cell(cell: Cell) -> Result:
     Returns
     -------
     result : dict
-        "error" (percent), "optimal" (share of points) and "nonzeros" (of a point) as
+        "error" (percent), "optimal" (share of points) and "nonzeros" (per point) as
         means over sequences, and those of each under "sequences".
     """
     sets = read_features(Path(cell.files[0]))
@@ -128,39 +131,17 @@ def _measured(points: Points, params: Mapping[str, Any], seed: int) -> Result:
     }
 
 
-def write_hopkins(
-    plan: Plan,
-    rows: Mapping[str, Row],
-    folder: Path,
-    profile: Profile,
-    *,
-    command: str = "ekss bench hopkins",
-) -> Written:
-    """Write the page of SSC on Hopkins 155: md and csv.
-
-    Parameters
-    ----------
-    plan : Plan
-    rows : mapping
-        Rows by the cells' keys.
-    folder : Path
-    profile : Profile
-    command : str
-        What made the rows.
-    """
+def hopkins_page(plan: Plan, rows: Mapping[str, Row], profile: Profile) -> Page:
+    """Return what the rows show."""
     grid = hopkins_grid(plan, rows)
-    page = Page(
+    return Page(
         name="hopkins",
         title="SSC on Hopkins 155 with its authors' setting",
-        alt="",
-        findings=[],
-        grid=grid,
         text=_TEXT,
-        csv="".join(",".join(line) + "\n" for line in grid),
+        csv=csv_text(grid),
+        grid=grid,
         made=f"Profile: {profile.name}",
     )
-    used = {cell.key: rows[cell.key] for cell in plan.cells if cell.key in rows}
-    return write_page(page, plan, used, folder, command, None)
 
 
 def hopkins_grid(plan: Plan, rows: Mapping[str, Row]) -> Grid:
@@ -168,11 +149,7 @@ def hopkins_grid(plan: Plan, rows: Mapping[str, Row]) -> Grid:
     published = [f"{error:.2f}" for error in PUBLISHED]
     grid: Grid = [["", *_COLUMNS], ["published by the authors", *published, "-", "-"]]
     for name in LINES:
-        done = [
-            rows[cell.key]
-            for cell in plan.cells
-            if cell.column == name and finished(rows.get(cell.key))
-        ]
+        done = [row for cell, row in plan.finished(rows) if cell.column == name]
         if done:
             grid.append([name, *_means(done)])
     return grid
@@ -189,3 +166,6 @@ def _means(rows: list[Row]) -> list[str]:
     optimal = fmean(one["optimal"] for one in sequences)
     nonzeros = fmean(one["nonzeros"] for one in sequences)
     return [*errors, f"{100 * optimal:.0f} %", f"{nonzeros:.1f}"]
+
+
+write_hopkins = Study(plan_hopkins, hopkins_page).write

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from importlib import import_module
 from itertools import product
 from math import ceil
 from typing import Any
@@ -11,37 +12,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ekss.benchmarks._recipes import Points
+from ekss.benchmarks._data import Points
 
 Labelling = tuple[str, NDArray[np.integer]]
 
-ESTIMATORS = {
-    "ekss": "EKSS",
-    "kss": "KSS",
-    "copkss": "CoPKSS",
-    "mkf": "MedianKFlats",
-    "tsc": "TSC",
-    "ssc": "SSC",
-    "sscomp": "SSCOMP",
-    "ensc": "EnSC",
-}
-
 
 def labellings(
-    method: str, setting: Mapping[str, Any], points: Points, seed: int
+    setting: Mapping[str, Any], points: Points, seed: int
 ) -> Iterator[Labelling]:
     """Yield the name and the labels of everything that a setting tries.
 
     Parameters
     ----------
-    method : str
-        A key of :data:`ESTIMATORS`.
     setting : mapping
-        ``params`` go to the estimator, ``per_cluster`` too but times the number of
-        clusters; with ``search`` LabelFreeSearch chooses; with ``trials`` the
-        estimator runs from that many seeds; with ``cuts`` (EKSS) the same members are
-        cut in several ways: lists ``n_neighbors``, ``eigenvectors`` (multiples of the number
-        of clusters), ``divide_by_size``.
+        ``estimator`` is "module:Class", and ``params`` go to it, see :func:`build`;
+        with ``search`` LabelFreeSearch chooses; with ``trials`` the estimator runs from
+        that many seeds; with ``cuts`` the votes of one EKSS are cut in several ways:
+        lists ``n_neighbors``, ``eigenvectors`` (multiples of the number of clusters),
+        ``divide_by_size``; its members have ``candidates`` times as many candidate
+        subspaces as there are clusters, or draw between two such numbers.
     points : Points
     seed : int
 
@@ -51,35 +40,32 @@ def labellings(
         JSON of the parameters tried; the same for trials, which differ by seed only.
     labels : ndarray of shape (n_samples,)
     """
-    params = resolved(setting, points)
     name = setting_name(setting)
     if "cuts" in setting:
-        for cut, labels in _several_cuts(params, setting["cuts"], points, seed):
+        for cut, labels in _several_cuts(setting, points, seed):
             yield json.dumps({**name, **cut}), labels
         return
     if setting.get("search"):
-        yield json.dumps(name), _search(method, params, points, seed)
+        from ekss.estimators import LabelFreeSearch
+
+        search = LabelFreeSearch(model_of(setting, points, seed), random_state=seed)
+        yield json.dumps(name), search.fit(points.data).labels_
         return
-    for random_state in _random_states(setting, seed):
-        model = estimator(method, params, points, random_state)
+    # Trials have seeds of their own, which no other cell has.
+    seeds = [seed]
+    if "trials" in setting:
+        seeds = [10_000 * seed + trial for trial in range(setting["trials"])]
+    for one in seeds:
+        model = model_of(setting, points, one)
         yield json.dumps(name), model.fit(points.data).labels_
-
-
-def _random_states(setting: Mapping[str, Any], seed: int) -> list[int]:
-    """Return the seed itself; for trials as many, which no other seed has."""
-    if "trials" not in setting:
-        return [seed]
-    return [10_000 * seed + trial for trial in range(setting["trials"])]
 
 
 def setting_name(setting: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters as they are told to people, the same for all points."""
-    shares = setting.get("per_cluster", {})
-    return {
-        "data": setting["data"],
-        **setting.get("params", {}),
-        **{name: _times_k(share) for name, share in shares.items()},
-    }
+    name = {"data": setting["data"], **setting["params"]}
+    if "candidates" in setting:
+        name |= {"n_candidates": _times_k(setting["candidates"]), **name.pop("member")}
+    return name
 
 
 def _times_k(share: float | list[float]) -> str | list[str]:
@@ -95,92 +81,120 @@ def _times_k(share: float | list[float]) -> str | list[str]:
     return f"{share:g} K"
 
 
-def resolved(setting: Mapping[str, Any], points: Points) -> dict[str, Any]:
-    """Return the parameters of the estimator for these points."""
-    n_clusters = points.n_clusters
-    params = {
-        name: tuple(value) if isinstance(value, list) else value
-        for name, value in setting.get("params", {}).items()
-    }
-    for name, factor in setting.get("per_cluster", {}).items():
-        factors = factor if isinstance(factor, (list, tuple)) else (factor,)
-        counts = tuple(ceil(n_clusters * one) for one in factors)
-        params[name] = counts if len(counts) > 1 else counts[0]
+def model_of(setting: Mapping[str, Any], points: Points, seed: int) -> Any:
+    """Return the estimator of a setting, made for these points."""
+    params = dict(setting["params"])
     if isinstance(params.get("n_neighbors"), int):
         params["n_neighbors"] = min(params["n_neighbors"], len(points.data) - 1)
-    return params
+    if "candidates" in setting:
+        counts = np.multiply(setting["candidates"], points.n_clusters).tolist()
+        params["member"] = {**params["member"], "n_candidates": counts}
+    return build(setting["estimator"], points.n_clusters, params, seed=seed)
 
 
-def estimator(method: str, params: Mapping[str, Any], points: Points, seed: int) -> Any:
-    """Return the estimator with these parameters and no others."""
-    from ekss import estimators
+def build(
+    estimator: str,
+    n_clusters: int,
+    params: Mapping[str, Any],
+    *,
+    seed: int,
+    n_jobs: int = 1,
+) -> Any:
+    """Return an estimator with these parameters and no others.
 
-    make = getattr(estimators, ESTIMATORS[method])
-    return make(points.n_clusters, random_state=seed, n_jobs=1, **params)
+    Parameters
+    ----------
+    estimator : str
+        Where its class is, as "module:Class".
+    n_clusters : int
+    params : mapping
+        JSON types: lists become tuples, and mappings ``member`` and ``cut`` become
+        :class:`~ekss.KSSMember` and :class:`~ekss.CutOptions`. The only cutter that
+        JSON can name is "paper", k-means on K eigenvectors.
+    seed, n_jobs : int
+    """
+    from ekss.ensemble import CutOptions, KSSMember
+
+    given = _as_tuples(params)
+    if "member" in given:
+        given["member"] = KSSMember(**_as_tuples(given["member"]))
+    if "cut" in given:
+        options = dict(given["cut"])
+        if options.get("cutters") == "paper":
+            options["cutters"] = (paper_cut,)
+        given["cut"] = CutOptions(**options)
+    module, _, name = estimator.partition(":")
+    make = getattr(import_module(module), name)
+    return make(n_clusters, random_state=seed, n_jobs=n_jobs, **given)
 
 
-def _search(
-    method: str, params: Mapping[str, Any], points: Points, seed: int
-) -> NDArray[np.integer]:
-    """Return the labels of the setting and the cut that are chosen without labels."""
-    from ekss.estimators import LabelFreeSearch
+def _as_tuples(params: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in params.items()
+    }
 
-    model = estimator(method, params, points, seed)
-    search = LabelFreeSearch(model, random_state=seed, n_jobs=1)
-    return search.fit(points.data).labels_
+
+def paper_cut(
+    graph: Any, vectors: NDArray[np.float64], n_clusters: int, rng: np.random.Generator
+) -> Iterator[tuple[str, NDArray[np.integer]]]:
+    """Cut as the paper does: k-means on unit rows of K eigenvectors."""
+    from ekss.graph.cuts import kmeans_cuts
+
+    yield next(kmeans_cuts(graph, vectors, n_clusters, rng))
 
 
 def _several_cuts(
-    params: Mapping[str, Any], cuts: Mapping[str, list[Any]], points: Points, seed: int
+    setting: Mapping[str, Any], points: Points, seed: int
 ) -> Iterator[tuple[dict[str, Any], NDArray[np.integer]]]:
     """Run the members once and cut their votes in every way asked for."""
+    from ekss.graph import (
+        bridge_by_votes,
+        nearest_by_votes,
+        prepare_votes,
+        spectral_labels,
+        symmetric_graph,
+    )
+
     n_clusters, n_samples = points.n_clusters, len(points.data)
-    top_qs = {q: min(q, n_samples - 1) for q in cuts["n_neighbors"]}
-    counts = {
-        share: min(ceil(n_clusters * share), n_samples)
-        for share in cuts["eigenvectors"]
-    }
-    first = {
-        "divide_by_size": cuts["divide_by_size"][0],
-        "n_neighbors": min(top_qs.values()),
-        "n_eigenvectors": min(counts.values()),
-    }
-    model = estimator("ekss", {**params, **first}, points, seed).fit(points.data)
-    known = {tuple(first.values()): model.labels_}
+    cuts = setting["cuts"]
+    counts = {q: min(q, n_samples - 1) for q in cuts["n_neighbors"]}
+    labels, weights = votes_of_members(setting, points, seed)
     for divide in cuts["divide_by_size"]:
-        cutter = _Cutter(model, divide, max(top_qs.values()))
-        for (q, n_neighbors), (share, count) in product(top_qs.items(), counts.items()):
-            key = (divide, n_neighbors, count)
-            if key not in known:
-                known[key] = cutter.labels(n_neighbors, count)
+        votes = prepare_votes(labels, weights, divide_by_size=divide)
+        nearest = nearest_by_votes(votes, max(counts.values()))
+        known: dict[tuple[int, int], NDArray[np.integer]] = {}
+        for q, share in product(counts, cuts["eigenvectors"]):
+            place = counts[q], min(ceil(n_clusters * share), n_samples)
+            if place not in known:
+                known[place] = spectral_labels(
+                    symmetric_graph(nearest, place[0]),
+                    n_clusters,
+                    n_eigenvectors=place[1],
+                    bridge=bridge_by_votes(votes, place[0]),
+                    random_state=seed,
+                ).labels
             cut = {"n_neighbors": q, "n_eigenvectors": _times_k(share)}
-            yield {**cut, "divide_by_size": divide}, known[key]
+            yield {**cut, "divide_by_size": divide}, known[place]
 
 
-class _Cutter:
-    """The votes of fitted members, ready to be cut at several q."""
+def votes_of_members(
+    setting: Mapping[str, Any], points: Points, seed: int
+) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Return labels and weights of the members that EKSS has with this setting.
 
-    def __init__(self, model: Any, divide: bool, largest_q: int) -> None:
-        from sklearn.utils import check_random_state
+    It gets one thin graph, one way to cut it and nothing to score, because its own
+    clusters are not used.
+    """
+    from ekss.ensemble import CutOptions
+    from ekss.graph.cuts import rotated_cut
 
-        from ekss.estimators._base import LARGEST_SEED
-        from ekss.graph import nearest_by_votes, prepare_votes
+    model = model_of(setting, points, seed)
+    once = CutOptions(cutters=(rotated_cut,), score=_all_equal)
+    model.set_params(n_neighbors=min(3, len(points.data) - 1), cut=once)
+    model.fit(points.data)
+    return model.member_labels_, model.member_weights_
 
-        weights = model.member_weights_ if model.weighting == "cost" else None
-        self.votes = prepare_votes(model.member_labels_, weights, divide_by_size=divide)
-        self.neighbours = nearest_by_votes(self.votes, largest_q)
-        self.n_clusters = model.n_clusters
-        # As a fit draws it, so that every cut is the one that a fit would make.
-        draws = check_random_state(model.random_state)
-        self.seed = int(draws.randint(LARGEST_SEED))
 
-    def labels(self, n_neighbors: int, n_eigenvectors: int) -> NDArray[np.int64]:
-        from ekss.graph import bridge_by_votes, spectral_labels, symmetric_graph
-
-        return spectral_labels(
-            symmetric_graph(self.neighbours, n_neighbors),
-            self.n_clusters,
-            n_eigenvectors=n_eigenvectors,
-            bridge=bridge_by_votes(self.votes, n_neighbors),
-            random_state=self.seed,
-        ).labels
+def _all_equal(labels: NDArray[np.integer], evidence: Any) -> float:
+    return 0.0

@@ -1,7 +1,13 @@
-"""Run a plan: every cell in a fresh process, every result on disk at once."""
+"""The shell of all tables and figures: cells, plans, rows on disk, and the run.
+
+A plan lists cells; every cell is computed in a fresh process and leaves one row, a JSON
+file that is written whole or not at all.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import multiprocessing
 import os
 import signal
@@ -9,18 +15,151 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import import_module
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from ekss.benchmarks._cells import Cell, Plan, Work, output_folder
-from ekss.benchmarks._machine import peak_megabytes, provenance
-from ekss.benchmarks._rows import Row, finished, read_rows, write_row
-from ekss.benchmarks._versions import code_in, code_of
+from ekss.benchmarks._versions import code_in, code_of, peak_megabytes, provenance
+from ekss.runtime.files import write_atomically
+
+Result = dict[str, Any]
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One piece of a table or figure that is computed in one go.
+
+    Attributes
+    ----------
+    table : str
+        Table or figure it belongs to.
+    dataset, method, column : str
+        Its place there.
+    params : mapping
+        Everything else that decides its result; JSON types only.
+    seed : int
+        Seed of all its random draws.
+    cost : float
+        Estimated seconds on one thread. Not part of the cell's identity.
+    files : tuple of str
+        Prepared features that it reads. Not part of its identity: ``params`` names
+        the recipes.
+    """
+
+    table: str
+    dataset: str
+    method: str
+    column: str
+    params: Mapping[str, Any]
+    seed: int
+    cost: float = field(default=1.0, compare=False)
+    files: tuple[str, ...] = field(default=(), compare=False)
+
+    def identity(self) -> dict[str, Any]:
+        """Return what decides the result, as JSON types."""
+        return {
+            "table": self.table,
+            "dataset": self.dataset,
+            "method": self.method,
+            "column": self.column,
+            "params": json.loads(json.dumps(self.params)),
+            "seed": self.seed,
+        }
+
+    @property
+    def key(self) -> str:
+        """Hash of the identity, the name of the cell's row file."""
+        return short_hash(self.identity())
+
+    @property
+    def title(self) -> str:
+        """Short name for people."""
+        return f"{self.dataset} {self.method} {self.column} seed {self.seed}"
+
+
+Work = Callable[[Cell], Result]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Cells, and the function that computes one.
+
+    Attributes
+    ----------
+    name : str
+        Name of the table or figure.
+    cells : tuple of Cell
+    work : callable
+        ``work(cell)`` returns the result as a dict of JSON types. It runs in a fresh
+        process, so it must be importable: a function at the top of a module.
+    missing : mapping of str to str
+        Data sets that could not be loaded, and why.
+    others : mapping of str to callable
+        What computes cells that belong to another table, by its name.
+    """
+
+    name: str
+    cells: tuple[Cell, ...]
+    work: Work
+    missing: Mapping[str, str] = field(default_factory=dict)
+    others: Mapping[str, Work] = field(default_factory=dict)
+
+    def work_of(self, cell: Cell) -> Work:
+        """Return what computes a cell."""
+        return self.others.get(cell.table, self.work)
+
+    def finished(self, rows: Mapping[str, Row]) -> Iterator[tuple[Cell, Row]]:
+        """Yield the cells that have results, with their rows."""
+        for cell in self.cells:
+            row = rows.get(cell.key)
+            if row is not None and finished(row):
+                yield cell, row
+
+
+def short_hash(value: Any) -> str:
+    """Hash JSON types independently of the order of keys.
+
+    Examples
+    --------
+    >>> short_hash({"a": 1, "b": 2}) == short_hash({"b": 2, "a": 1})
+    True
+    """
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def row_path(folder: Path, cell: Cell) -> Path:
+    """Return the file of a cell's row."""
+    return folder / "rows" / f"{cell.key}.json"
+
+
+def write_row(folder: Path, cell: Cell, content: Row) -> Row:
+    """Store the row of a cell; a reader never sees half of it."""
+    row = {"cell": cell.identity(), **content}
+    text = json.dumps(row, indent=1, sort_keys=True)
+    write_atomically(row_path(folder, cell), (text + "\n").encode())
+    return row
+
+
+def finished(row: Row | None) -> bool:
+    """Whether the cell has a result."""
+    return row is not None and "failed" not in row
+
+
+def read_rows(folder: Path, cells: Iterable[Cell]) -> dict[str, Row]:
+    """Return the rows there are, finished or failed, by the cells' keys."""
+    paths = {cell.key: row_path(folder, cell) for cell in cells}
+    return {
+        key: json.loads(path.read_text())
+        for key, path in paths.items()
+        if path.exists()
+    }
+
 
 # Loaded before a cell starts: limits on threads reach only what is loaded, and most
 # of the time of a small cell would go into imports.
@@ -107,10 +246,8 @@ def old_cells(plan: Plan, folder: Path) -> list[Cell]:
     rows = read_rows(folder, plan.cells)
     return [
         cell
-        for cell in plan.cells
-        if finished(row := rows.get(cell.key))
-        and row is not None
-        and code_in(row) != code_of(cell.table, plan.work)
+        for cell, row in plan.finished(rows)
+        if code_in(row) != code_of(plan.work_of(cell))
     ]
 
 
@@ -154,9 +291,9 @@ def run_plan(
     rows : dict
         Rows, finished or failed, by the cells' keys.
     """
-    output_folder(folder)
+    (folder / "rows").mkdir(parents=True, exist_ok=True)
     todo = open_cells(plan, folder, keep_old=keep_old)
-    codes = {cell.table: code_of(cell.table, plan.work) for cell in plan.cells}
+    codes = {cell.table: code_of(plan.work_of(cell)) for cell in plan.cells}
     made = provenance()  # before anything can be edited while cells run
     if fresh:
         todo = sorted(plan.cells, key=lambda cell: -cell.cost)
@@ -172,8 +309,9 @@ def run_plan(
     try:
         while todo or running:
             while todo and len(running) < jobs:
-                running.append(_start(context, plan.work, todo.pop(0), threads))
-                tell(running[-1].cell, None)
+                cell = todo.pop(0)
+                running.append(_start(context, plan.work_of(cell), cell, threads))
+                tell(cell, None)
             for run in _wait_for_some(running):
                 running.remove(run)
                 origin = {"code": codes[run.cell.table], **made}

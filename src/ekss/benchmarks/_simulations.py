@@ -1,31 +1,40 @@
-"""Clustering of simulated subspaces: the cells behind figures 3 and 4."""
+"""Clustering of simulated subspaces: what figures 3 and 4 share."""
 
 from __future__ import annotations
 
+import csv
+import io
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from math import ceil
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ekss.benchmarks._cells import Cell, Result
-from ekss.benchmarks._figure_profiles import FigureProfile
+from ekss.benchmarks._methods import build
+from ekss.benchmarks._pages import Finding, csv_text, listed
+from ekss.benchmarks._profiles import FigureProfile
+from ekss.benchmarks._runner import Cell, Plan, Result, Row, finished
 
 FEATURES = 100
 SUBSPACES = 3
 METHODS = {"ekss": "EKSS", "ekss0": "EKSS-0", "tsc": "TSC", "ssc": "SSC"}
 
-_ESTIMATORS = {"ekss": "EKSS", "ekss0": "EKSS", "tsc": "TSC", "ssc": "SSC"}
-# What makes EKSS the algorithm of the paper; weights by cost were for real data only.
-_AS_PRINTED = {
-    "n_candidates": None,
-    "divide_by_size": False,
-    "weighting": "uniform",
+# Percent of error up to which a problem counts as solved.
+SOLVED = 5.0
+# Points on average that count as the same performance.
+SAME = 5.0
+_ESTIMATORS = {
+    "ekss": "ekss.estimators:PaperEKSS",
+    "ekss0": "ekss.estimators:PaperEKSS",
+    "tsc": "ekss.estimators:TSC",
+    "ssc": "ekss.estimators:SSC",
 }
+# With three clusters of one size, chance is wrong about two thirds of the time.
+CHANCE = 100 * 2 / 3
 _START = 2.0
 
 
@@ -92,15 +101,10 @@ def settings_of(
         alphas = profile.noisy_alphas if problem.noise else profile.alphas
         rounds = profile.ssc_iterations
         return {f"alpha={a:g}": {"alpha": a, "max_iter": rounds} for a in alphas}
-    given = {"subspace_dim": problem.dim, "n_neighbors": q, **_AS_PRINTED}
+    given = {"subspace_dim": problem.dim, "n_neighbors": q}
     if method == "ekss":
         return {"": {**given, **profile.ekss}}
-    # Members that do not iterate have no use for an exact basis update.
-    zero = {
-        "n_members": _zero_members(problem, profile),
-        "max_iter": 0,
-        "base": "power",
-    }
+    zero = {"n_members": _zero_members(problem, profile), "max_iter": 0}
     return {"": {**given, **zero}}
 
 
@@ -182,11 +186,9 @@ def _error(
     target: NDArray[np.int64],
     seed: int,
 ) -> float:
-    from ekss import estimators
     from ekss.metrics import clustering_error
 
-    make = getattr(estimators, _ESTIMATORS[method])
-    model = make(SUBSPACES, random_state=seed, n_jobs=1, **params).fit(points)
+    model = build(_ESTIMATORS[method], SUBSPACES, params, seed=seed).fit(points)
     return round(100 * clustering_error(target, model.labels_), 4)
 
 
@@ -202,6 +204,196 @@ def _cost(method: str, problem: Problem, profile: FigureProfile) -> float:
         bases = 4e-4 + 9e-4 * (dim / 40) ** 1.4
         member = bases + 3.1e-8 * points * dim + 1e-6 * points
         return _zero_members(problem, profile) * member
-    pca = 1.2e-2 if profile.ekss["base"] == "pca" else 2e-4
+    pca = 1.2e-2 if profile.ekss["update"] == "pca" else 2e-4
     step = pca + 4e-8 * points * dim
     return profile.ekss["n_members"] * (profile.ekss["max_iter"] + 1) * step
+
+
+class Place(NamedTuple):
+    """A method at a point of a panel."""
+
+    panel: str
+    method: str
+    n_per_subspace: int
+    dim: int
+    angle: float | None
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One clustering of one random problem.
+
+    Attributes
+    ----------
+    place : Place
+    setting : str
+        Parameters of the method, where several were tried.
+    seed : int
+    error : float
+        Clustering error in percent.
+    """
+
+    place: Place
+    setting: str
+    seed: int
+    error: float
+
+
+def trials_of(plan: Plan, rows: Mapping[str, Row]) -> list[Trial]:
+    """Return the trials in the finished rows of a plan of simulations."""
+    found = []
+    for cell, row in plan.finished(rows):
+        for given, result in zip(cell.params["problems"], row["trials"], strict=True):
+            place = Place(
+                cell.dataset,
+                cell.method,
+                given["n_per_subspace"],
+                given["dim"],
+                given["angle"],
+            )
+            found += [
+                Trial(place, setting, cell.seed, error)
+                for setting, error in result["errors"].items()
+            ]
+    return found
+
+
+def processor_time(rows: Mapping[str, Row]) -> str:
+    """Say how long the clusterings of simulated problems kept a processor busy."""
+    done = [row for row in rows.values() if finished(row)]
+    seconds = sum(one.get("cpu_seconds", 0) for row in done for one in row["trials"])
+    return f"Processor time of all clusterings: {seconds / 60:.1f} minutes"
+
+
+def write_trials(trials: Iterable[Trial]) -> str:
+    """Write trials as CSV, one per line."""
+    head = [*Place._fields, *(one.name for one in fields(Trial)[1:])]
+    lines = [[*trial.place, trial.setting, trial.seed, trial.error] for trial in trials]
+    shown = [["" if one is None else one for one in line] for line in lines]
+    return csv_text([head, *shown])
+
+
+def read_trials(text: str) -> list[Trial]:
+    """Read what :func:`write_trials` wrote.
+
+    Examples
+    --------
+    >>> trial = Trial(Place("angle", "ssc", 10, 2, 0.5), "alpha=20", 0, 12.5)
+    >>> read_trials(write_trials([trial])) == [trial]
+    True
+    """
+    found = []
+    for line in csv.DictReader(io.StringIO(text)):
+        place = Place(
+            line["panel"],
+            line["method"],
+            int(line["n_per_subspace"]),
+            int(line["dim"]),
+            float(line["angle"]) if line["angle"] else None,
+        )
+        setting, seed = line["setting"], int(line["seed"])
+        found.append(Trial(place, setting, seed, float(line["error"])))
+    return found
+
+
+def mean_errors(trials: Iterable[Trial]) -> dict[Place, float]:
+    """Return the mean over trials, of several settings the lowest mean.
+
+    The setting is chosen for every place by the labels, which is how the paper chose
+    the parameters of SSC.
+    """
+    return {place: fmean(errors) for place, errors in best_errors(trials).items()}
+
+
+def best_errors(trials: Iterable[Trial]) -> dict[Place, list[float]]:
+    """Return the errors of all trials with the setting of lowest mean."""
+    errors: dict[Place, dict[str, list[float]]] = {}
+    for trial in trials:
+        settings = errors.setdefault(trial.place, {})
+        settings.setdefault(trial.setting, []).append(trial.error)
+    return {
+        place: min(settings.values(), key=fmean) for place, settings in errors.items()
+    }
+
+
+def smallest_angle(
+    means: Mapping[Place, float], panel: str, method: str, n_per_subspace: int
+) -> float | None:
+    """Return the angle from which on all errors are at most 5 percent, or None."""
+    line = {
+        place.angle: error
+        for place, error in means.items()
+        if place[:3] == (panel, method, n_per_subspace) and place.angle is not None
+    }
+    solved = _solved_from(sorted(line.items(), reverse=True))
+    return solved[-1] if solved else None
+
+
+def largest_dim(
+    means: Mapping[Place, float], method: str, n_per_subspace: int
+) -> int | None:
+    """Return the dimension up to which all errors are at most 5 percent, or None."""
+    line = {
+        place.dim: error
+        for place, error in means.items()
+        if place[:3] == ("dimension", method, n_per_subspace)
+    }
+    solved = _solved_from(sorted(line.items()))
+    return int(solved[-1]) if solved else None
+
+
+def _solved_from(line: Sequence[tuple[float, float]]) -> list[float]:
+    solved = []
+    for value, error in line:
+        if error > SOLVED:
+            break
+        solved.append(value)
+    return solved
+
+
+def same_as_tsc(means: Mapping[Place, float], panels: Sequence[str]) -> Finding | None:
+    pairs = [
+        (error, means[place._replace(method="tsc")])
+        for place, error in means.items()
+        if place.method == "ekss0"
+        and place.panel in panels
+        and place._replace(method="tsc") in means
+    ]
+    if not pairs:
+        return None
+    apart = fmean(abs(zero - tsc) for zero, tsc in pairs)
+    zero, tsc = (fmean(values) for values in zip(*pairs, strict=True))
+    return Finding(
+        "EKSS-0 and TSC perform about the same.",
+        apart <= SAME,
+        f"Over {len(pairs)} points the mean error is {zero:.1f} % for EKSS-0 and "
+        f"{tsc:.1f} % for TSC, and point by point they are {apart:.1f} points apart on "
+        f"average (at most {SAME:.0f} counts as the same).",
+    )
+
+
+def smaller_angles(
+    means: Mapping[Place, float], panel: str, most: int, others: Sequence[str]
+) -> Finding | None:
+    if not any(place.panel == panel for place in means):
+        return None
+    names = ("ekss", *others)
+    found = {name: smallest_angle(means, panel, name, most) for name in names}
+    limits = {name: 9.0 if one is None else one for name, one in found.items()}
+    told = listed(f"{told_limit(found[name])} for {METHODS[name]}" for name in names)
+    rivals = listed(METHODS[name] for name in others)
+    return Finding(
+        f"EKSS clusters at smaller angles than {rivals}.",
+        all(limits["ekss"] < limits[name] for name in others),
+        f"With N_k = {most} the mean error is at most {SOLVED:.0f} % from these angles "
+        f"on: {told} radians.",
+    )
+
+
+def told_limit(value: float | None) -> str:
+    return "none" if value is None else f"{value:g}"
+
+
+def height(place: Place) -> float:
+    """Return what is varied beside the number of points: dimension or angle."""
+    return float(place.dim if place.angle is None else place.angle)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
@@ -14,20 +16,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ekss.benchmarks._cells import Cell, Plan, Result
 from ekss.benchmarks._costs import START, estimate
-from ekss.benchmarks._label_free import other_choices
-from ekss.benchmarks._methods import estimator, labellings, resolved, setting_name
-from ekss.benchmarks._paper import DATASETS, METHODS
-from ekss.benchmarks._profiles import Profile
-from ekss.benchmarks._recipes import (
+from ekss.benchmarks._data import (
+    DATASETS,
+    BenchData,
     Loader,
     Points,
     prepare_features,
     read_features,
     recipe_of,
 )
-from ekss.benchmarks._settings import COLUMNS, settings
+from ekss.benchmarks._methods import labellings, model_of, setting_name
+from ekss.benchmarks._profiles import Profile
+from ekss.benchmarks._runner import Cell, Plan, Result, short_hash
+from ekss.benchmarks._settings import COLUMNS, METHODS, Method, Setting, settings
+from ekss.benchmarks._versions import plain_code
+
+# The best cut of the pool, which only labels can tell.
+BEST = "best in the pool"
 
 
 @dataclass(frozen=True)
@@ -46,8 +52,8 @@ def plan_table1(
     home: Path,
     loaders: Mapping[str, Loader],
     *,
-    datasets: Iterable[str] = tuple(DATASETS),
-    methods: Iterable[str] = tuple(METHODS),
+    datasets: Iterable[str] | None = None,
+    methods: Iterable[str] | None = None,
     report: Callable[[str], None] = lambda text: None,
 ) -> Plan:
     """Prepare the features and list the cells of Table I.
@@ -56,101 +62,112 @@ def plan_table1(
     ----------
     profile : Profile
     home : Path
-        Data home; features are kept in its folder ``features``.
+        Data home; features are kept in its directory ``features``.
     loaders : mapping of str to callable
         What loads each data set.
-    datasets, methods : iterable of str
-        Which part of the table.
+    datasets, methods : iterable of str, default=None
+        Which part of the table; None is all that are registered.
     report : callable
         Told what is being prepared.
 
     Returns
     -------
     plan : Plan
-        Data sets that cannot be loaded are listed as missing; their cells are in the
-        plan of nobody.
+        Data sets that cannot be loaded are listed as missing and have no cells.
     """
-    methods = tuple(methods)
+    wanted = tuple(METHODS if methods is None else methods)
     cells: list[Cell] = []
     missing: dict[str, str] = {}
-    for dataset in datasets:
-        planned = _cells_of(dataset, methods, profile)
-        variants = sorted({one for cell in planned for one in cell.params["data"]})
+    for dataset in DATASETS if datasets is None else datasets:
+        planned = [
+            cell
+            for method in wanted
+            for column in COLUMNS
+            for cell in _cells(DATASETS[dataset], METHODS[method], column, profile)
+        ]
+        recipes = {
+            name: recipe
+            for cell in planned
+            for name, recipe in cell.params["data"].items()
+        }
         try:
-            files = _prepare(dataset, variants, profile, home, loaders, report)
+            files = _prepare(dataset, recipes, profile, home, loaders, report)
         except (OSError, ImportError, AttributeError) as error:
             missing[dataset] = str(error)
             continue
-        cells += [_with_files(cell, files) for cell in planned]
+        cells += [
+            replace(
+                cell, files=tuple(files[one] for one in sorted(cell.params["data"]))
+            )
+            for cell in planned
+        ]
     return Plan("table1", tuple(cells), run_cell, missing)
 
 
 def _prepare(
     dataset: str,
-    variants: list[str],
+    recipes: Mapping[str, Any],
     profile: Profile,
     home: Path,
     loaders: Mapping[str, Loader],
     report: Callable[[str], None],
 ) -> dict[str, str]:
-    """Return the file of prepared features of every variant."""
+    """Return the file of prepared features of every recipe."""
 
     @cache
     def load() -> list[Points]:
-        report(f"preparing {DATASETS[dataset]}")
+        report(f"preparing {DATASETS[dataset].title}")
         points = loaders[dataset]()
-        return points[: profile.sequences] if dataset == "hopkins" else points
+        return points[: profile.sequences] if DATASETS[dataset].sequences else points
 
     return {
-        variant: str(prepare_features(home, _recipe(dataset, variant, profile), load))
-        for variant in variants
+        name: str(prepare_features(home, recipe, load))
+        for name, recipe in recipes.items()
     }
 
 
-def _recipe(dataset: str, variant: str, profile: Profile) -> dict[str, Any]:
-    if dataset == "hopkins":
-        count = profile.sequences
-        return recipe_of(dataset, variant, {"sequences": count} if count else None)
-    return recipe_of(dataset, variant, profile.subset)
-
-
-def _cells_of(dataset: str, methods: Iterable[str], profile: Profile) -> list[Cell]:
-    return [
-        cell
-        for method in methods
-        for column in COLUMNS
-        for cell in _cells_at(dataset, method, column, profile)
-    ]
-
-
-def _cells_at(dataset: str, method: str, column: str, profile: Profile) -> list[Cell]:
-    """Return one cell a seed; none where nothing is tried beside the paper's."""
+def _cells(
+    dataset: BenchData, method: Method, column: str, profile: Profile
+) -> list[Cell]:
+    """Return one cell per seed; none where nothing is tried."""
     tried = settings(dataset, method, column, profile)
     if not tried:
         return []
-    share = 1.0
-    if profile.subset:
+    share, subset = 1.0, profile.subset
+    if subset:
         share = 0.02
-    if dataset == "hopkins" and profile.sequences:
-        share = profile.sequences / 155
+    if dataset.sequences:
+        subset = {"sequences": profile.sequences} if profile.sequences else None
+        share = (profile.sequences or 155) / 155
     cost = estimate(dataset, method, tried, share)
     variants = sorted({setting["data"] for setting in tried})
     params = {
         "settings": tried,
-        "data": {one: _recipe(dataset, one, profile) for one in variants},
+        "data": {one: recipe_of(dataset, one, subset) for one in variants},
+        **({"sequences": True} if dataset.sequences else {}),
+        **_outside_code(tried),
     }
     seeds = profile.seeds if cost - START <= profile.cheap else 1
-    if (method, column) == ("ekss", "free"):
+    if (method.name, column) == ("ekss", "free"):
         seeds = profile.free_seeds
     return [
-        Cell("table1", dataset, method, column, params, seed, cost)
+        Cell("table1", dataset.name, method.name, column, params, seed, cost)
         for seed in range(seeds)
     ]
 
 
-def _with_files(cell: Cell, files: Mapping[str, str]) -> Cell:
-    needed = tuple(files[variant] for variant in sorted(cell.params["data"]))
-    return Cell(**{**cell.__dict__, "files": needed})
+def _outside_code(tried: list[Setting]) -> dict[str, str]:
+    """Return a fingerprint of an estimator's module that is not of this package.
+
+    As a part of the cell it makes results of a module that was edited since count no
+    more; the code of the package is compared when rows are read.
+    """
+    modules = {setting["estimator"].partition(":")[0] for setting in tried}
+    outside = sorted(name for name in modules if name.partition(".")[0] != "ekss")
+    if not outside:
+        return {}
+    sources = [inspect.getsource(import_module(name)) for name in outside]
+    return {"code": short_hash([plain_code(source) for source in sources])}
 
 
 def run_cell(cell: Cell) -> Result:
@@ -179,9 +196,9 @@ def run_cell(cell: Cell) -> Result:
 def _result_of(
     cell: Cell, scores: list[dict[str, Score]], points: list[Points]
 ) -> Result:
-    if cell.dataset != "hopkins":
-        return _result(scores[0])
-    return _result_of_sequences(scores, points)
+    if cell.params.get("sequences"):
+        return _result_of_sequences(scores, points)
+    return _result(scores[0])
 
 
 def _recorded(cell: Cell, sets: list[Points]) -> Result:
@@ -193,8 +210,7 @@ def _recorded(cell: Cell, sets: list[Points]) -> Result:
     name = json.dumps(setting_name(setting))
     scores, others, n_members = [], [], []
     for points in sets:
-        model = estimator(cell.method, resolved(setting, points), points, cell.seed)
-        model.fit(points.data)
+        model = model_of(setting, points, cell.seed).fit(points.data)
         scores.append({name: _score(points, model.labels_, name)})
         others.append(other_choices(model, points.target))
         n_members.append(model.n_members_)
@@ -208,12 +224,39 @@ def _recorded(cell: Cell, sets: list[Points]) -> Result:
     }
 
 
+def other_choices(model: Any, target: NDArray[np.integer]) -> dict[str, float]:
+    """Return errors in percent of the cuts that other scores would choose.
+
+    Returns
+    -------
+    errors : dict of str to float
+        Without each term of the score, with each term alone, and of the best cut;
+        empty where the fit had no cuts to choose from.
+    """
+    from ekss.graph.selection import EXPONENTS
+    from ekss.metrics import clustering_error
+
+    cuts = model.candidates_
+    if not cuts:
+        return {}
+    seen = target if model.sample_ is None else target[model.sample_]
+    errors = [100 * clustering_error(seen, cut.labels) for cut in cuts]
+    logs = np.log([[getattr(cut.judged, term) for term in EXPONENTS] for cut in cuts])
+    found = {BEST: min(errors)}
+    for number, term in enumerate(EXPONENTS):
+        without = np.array(list(EXPONENTS.values()))
+        without[number] = 0
+        found[f"without {term}"] = errors[int(np.argmin(logs @ without))]
+        found[f"{term} alone"] = errors[int(np.argmin(logs[:, number]))]
+    return {name: round(error, 4) for name, error in found.items()}
+
+
 def _scores(cell: Cell, data: Mapping[str, Points]) -> dict[str, Score]:
     """Score every setting of a cell; of trials the best counts."""
     found: dict[str, Score] = {}
     for setting in cell.params["settings"]:
         points = data[setting["data"]]
-        for name, labels in labellings(cell.method, setting, points, cell.seed):
+        for name, labels in labellings(setting, points, cell.seed):
             score = _score(points, labels, name)
             if name not in found or score.error < found[name].error:
                 found[name] = score

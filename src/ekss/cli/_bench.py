@@ -29,7 +29,8 @@ bench_app = typer.Typer(
 Datasets = Annotated[
     str,
     typer.Option(
-        help="Comma-separated: hopkins, yaleb, coil20, coil100, usps, mnist; or all."
+        help="Comma-separated: hopkins155, eyaleb, coil20, coil100, usps, mnist_test; "
+        "or all."
     ),
 ]
 Methods = Annotated[
@@ -210,7 +211,7 @@ def hopkins(
     from ekss.datasets import get_data_home
 
     console = Console()
-    part = _part(profile, "hopkins", "ssc")
+    part = _part(profile, "hopkins155", "ssc")
     plan = plan_hopkins(
         part.profile,
         get_data_home(data_home),

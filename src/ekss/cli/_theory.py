@@ -1,12 +1,17 @@
-"""``ekss theory``: which guarantees hold for labelled points, how far others are."""
+"""``ekss theory``: which guarantees hold for labelled points, and what fails."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from ekss.cli._options import (
     Data,
@@ -23,9 +28,10 @@ from ekss.cli._options import (
 
 if TYPE_CHECKING:
     from ekss.cli._reading import Source
-    from ekss.cli._theory_page import Page
-    from ekss.cli._theory_results import Wishes
+    from ekss.report import Guarantees
 
+_MOST_CLUSTERS = 20  # lines of a table that a terminal shows at once
+_MOST_POINTS = 5  # of the worst points
 _CHOICES, _MODEL, _RESULTS = "Methods", "Assumptions", "Results"
 
 LabelFile = Annotated[
@@ -49,7 +55,7 @@ Neighbours = Annotated[
     int | None,
     typer.Option(
         "--q",
-        help="Neighbours of a point in the graphs.",
+        help="Neighbours per point in the graphs.",
         min=1,
         show_default="the paper's max(3, N_k / 20)",
         rich_help_panel=_CHOICES,
@@ -61,7 +67,7 @@ Members = Annotated[
 Candidates = Annotated[
     int | None,
     typer.Option(
-        help="Candidate subspaces of a member.",
+        help="Candidate subspaces per member.",
         min=1,
         show_default="the number of clusters",
         rich_help_panel=_CHOICES,
@@ -112,7 +118,7 @@ Projection = Annotated[
 Rows = Annotated[
     int | None,
     typer.Option(
-        help="Compare at most so many points with all others.",
+        help="Compare at most this many points with all others.",
         min=1,
         show_default="as many as 10^8 pairs allow",
         rich_help_panel=_CHOICES,
@@ -165,29 +171,23 @@ def theory(
 ) -> None:
     """Say which recovery guarantees of the paper hold for labelled points.
 
-    For EKSS-0 and TSC: what each guarantee asks of the data, what it is here, and
-    what would make it hold.
+    For EKSS-0 and TSC: what each guarantee asks of the data, what the data are like,
+    and what would make it hold.
     """
     from ekss.cli._errors import guarded
-    from ekss.cli._options import check_jobs
+    from ekss.cli._options import check_jobs, check_voice
+    from ekss.cli._outputs import check_ending, check_outputs
     from ekss.cli._reading import Source
-    from ekss.cli._theory_results import Wishes
 
     with guarded(debug):
-        wishes = Wishes(
-            dim=dim,
-            q=q,
-            n_members=members,
-            n_candidates=candidates,
-            candidate_dim=candidate_dim,
-            seed=seed,
-            failure=failure,
-            noise=noise,
-            n_missing=missing,
-            n_components=projection,
-            rows=rows,
-            jobs=check_jobs(jobs),
-        )
+        check_voice(quiet, as_json)
+        if quiet and output is None:
+            raise ValueError(
+                "--quiet without --output shows nothing; name a file to write"
+            )
+        if output is not None:
+            check_ending(output, (".html", ".json"), "the page")
+            check_outputs([output], [data, labels])
         source = Source(
             data,
             key=key,
@@ -197,84 +197,187 @@ def theory(
             labels=labels,
             labels_key=labels_key,
         )
-        _run(source, wishes, output, as_json=as_json, quiet=quiet)
-
-
-def _run(
-    source: Source, wishes: Wishes, output: Path | None, *, as_json: bool, quiet: bool
-) -> None:
-    from ekss.cli._options import check_voice
-    from ekss.cli._outputs import check_ending, check_outputs
-
-    check_voice(quiet, as_json)
-    if quiet and output is None:
-        raise ValueError("--quiet without --output shows nothing; name a file to write")
-    if not 0 < wishes.failure < 1:
-        raise ValueError(
-            f"--failure {wishes.failure} is no probability between 0 and 1; choose one "
-            "such as 0.01"
+        found = _assessed(
+            source,
+            silent=as_json or quiet,
+            n_jobs=check_jobs(jobs),
+            dim=dim,
+            q=q,
+            n_members=members,
+            n_candidates=candidates,
+            candidate_dim=candidate_dim,
+            failure=failure,
+            noise=noise,
+            n_missing=missing,
+            n_components=projection,
+            n_rows=rows,
+            seed=seed,
         )
-    if output is not None:
-        check_ending(output, (".html", ".json"), "the page")
-        check_outputs([output], [source.data, source.labels])
-    page = _page(source, wishes, silent=as_json or quiet)
-    if output is not None:
-        _write(page, output)
-    if as_json:
-        typer.echo(_as_json(page))
-    elif not quiet:
-        _show(page, output)
+        if output is not None:
+            _write(found, output)
+        if as_json:
+            typer.echo(_as_json(found))
+        elif not quiet:
+            _show(found, output)
 
 
-def _page(source: Source, wishes: Wishes, *, silent: bool) -> Page:
-    from rich.console import Console
-
+def _assessed(source: Source, *, silent: bool, **options: Any) -> Guarantees:
+    """Read the points and their labels, and evaluate every guarantee."""
     from ekss.cli._columns import doubts, left_out
     from ekss.cli._reading import read
-    from ekss.cli._theory_assess import assess
-    from ekss.cli._theory_page import make_page
     from ekss.cli._voice import Voice
+    from ekss.report import guarantees
 
-    found = read(source)
-    if found.labels is None:
+    read_in = read(source)
+    if read_in.labels is None:
         raise ValueError(
             "the guarantees are about given clusters; name their labels with --labels, "
             "or with --labels-key if they are in the data file"
         )
     voice = Voice(silent)
-    voice.warn([f"{found.points.source}: {text}" for text in left_out(found)])
-    voice.warn(doubts(found))
-    console = Console(stderr=True, quiet=silent)
-    with console.status("reading") as status:
-        result = assess(found.points.points, found.labels, wishes, status.update)
-    named = source.labels_key or ""
-    labels = source.label_file.name if source.label_file else ""
-    labels = f"{labels} {named}".strip()
-    return make_page(result, found.points.source, labels, found.points.ids)
+    voice.warn([f"{read_in.points.source}: {text}" for text in left_out(read_in)])
+    voice.warn(doubts(read_in))
+    file = source.label_file.name if source.label_file else ""
+    with Console(stderr=True, quiet=silent).status("reading") as status:
+        return guarantees(
+            read_in.points.points,
+            read_in.labels,
+            source=read_in.points.source,
+            labels_source=f"{file} {source.labels_key or ''}".strip(),
+            ids=read_in.points.ids,
+            progress=status.update,
+            **options,
+        )
 
 
-def _show(page: Page, output: Path | None) -> None:
-    from rich.console import Console
+def _as_json(found: Guarantees) -> str:
+    return json.dumps(found.summary, indent=1, ensure_ascii=False, allow_nan=False)
 
-    from ekss.cli._theory_terminal import print_page
 
-    console = Console()
-    print_page(page, console)
+def _write(found: Guarantees, output: Path) -> None:
+    from ekss.runtime.files import write_atomically
+
+    html = output.suffix.lower() == ".html"
+    content = found.report().html if html else _as_json(found) + "\n"
+    write_atomically(output, content.encode())
+
+
+def _show(found: Guarantees, output: Path | None) -> None:
+    """Print everything a reader needs; of the conditions, those that fail."""
+    console, words = Console(), found.explanation
+    console.print(Text(found.title, style="bold"))
+    for name, setting in found.settings:
+        console.print(Text(f"  {name:<11}{setting}"))
+    sections = [
+        ("In short", _answers(found)),
+        ("Clusters", _clusters(found)),
+        ("Guarantees", _findings(found)),
+        ("What fails, by how much, and what would help", _unmet(found)),
+        ("Worst points: nearest to another cluster", _worst(found)),
+        ("Notes", _notes(found)),
+    ]
+    for title, content in sections:
+        if not content.row_count:
+            continue
+        console.print()
+        console.print(Text(title, style="bold"))
+        console.print(content)
+        if title == "Clusters":
+            console.print(Text(words.closest))
     if output is not None:
         console.print()
         console.print(f"Page: {output}", markup=False, highlight=False, soft_wrap=True)
 
 
-def _write(page: Page, output: Path) -> None:
-    from ekss.cli._theory_html import page_html
-    from ekss.runtime.files import write_atomically
-
-    html = output.suffix.lower() == ".html"
-    text = page_html(page) if html else _as_json(page) + "\n"
-    write_atomically(output, text.encode())
+def _table(headings: Sequence[str], right: Sequence[str] = ()) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    for heading in headings:
+        table.add_column(heading, justify="right" if heading in right else "left")
+    return table
 
 
-def _as_json(page: Page) -> str:
-    from ekss.cli._theory_page import page_json
+def _answers(found: Guarantees) -> Table:
+    table = _table(("method", "question", "answer"))
+    style = {True: "green", False: "red", None: "yellow"}
+    for line in found.explanation.answers:
+        answer = Text(line.answer, style=style[line.good])
+        table.add_row(line.method, line.question, answer)
+    return table
 
-    return json.dumps(page_json(page), indent=1, ensure_ascii=False, allow_nan=False)
+
+def _clusters(found: Guarantees) -> Table:
+    from ekss.theory import number, percent
+
+    headings = "cluster points dim outside nearest affinity angle".split()
+    headings += ["pieces: TSC", "EKSS-0"]
+    table = _table(headings, right=headings)
+    for column in table.columns:
+        column.no_wrap = True
+    clusters = found.explanation.clusters
+    rows = sorted(clusters, key=lambda row: -row.affinity)[:_MOST_CLUSTERS]
+    for row in rows:
+        table.add_row(
+            str(row.name),
+            f"{row.size:,}",
+            str(row.dim),
+            percent(row.outside),
+            str(row.nearest),
+            number(row.affinity),
+            f"{row.angle:.3g}°",
+            str(row.pieces_tsc),
+            str(row.pieces_votes),
+        )
+    left = len(clusters) - len(rows)
+    if left:
+        table.caption = f"and {left} clusters farther from others"
+    return table
+
+
+def _findings(found: Guarantees) -> Table:
+    from ekss.theory import HOLDS, OPEN
+
+    table = _table(("statement", "method", "verdict", "what and why"))
+    style = {HOLDS: "green", OPEN: "yellow"}
+    for finding in found.explanation.findings:
+        verdict = Text(finding.status, style=style.get(finding.status, "red"))
+        text = Text(f"{finding.title}: {finding.summary}")
+        table.add_row(finding.statement, finding.method, verdict, text)
+        table.columns[0].no_wrap = table.columns[1].no_wrap = True
+    return table
+
+
+def _unmet(found: Guarantees) -> Table:
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 1, 0, 0))
+    for where, check in found.explanation.unmet:
+        far = f" ({check.distance})" if check.distance else ""
+        table.add_row("asked", Text(f"{check.asked} [{where}]"))
+        table.add_row("here", Text(f"{check.comparison}{far}", style="red"))
+        table.add_row("helps", Text(check.remedy), end_section=True)
+        table.add_row("", "")
+    return table
+
+
+def _worst(found: Guarantees) -> Table:
+    from ekss.theory import ordinal
+
+    a = found.assessment
+    own = f"|cos| to {ordinal(a.case.situation.q)} of own"
+    headings = ("point", "cluster", own, "|cos| to rival", "rival", "its cluster")
+    table = _table(headings, right=headings)
+    for point in a.tsc.worst[:_MOST_POINTS]:
+        table.add_row(
+            found.named(point.index),
+            str(point.cluster),
+            f"{point.near:.4f}",
+            f"{point.far:.4f}",
+            found.named(point.rival),
+            str(point.rival_cluster),
+        )
+    return table
+
+
+def _notes(found: Guarantees) -> Table:
+    table = Table.grid(padding=(0, 1, 0, 0))
+    for note in found.explanation.notes:
+        table.add_row("-", Text(note))
+    return table

@@ -3,7 +3,7 @@
 from ekss.datasets._benchmarks import (
     fetch_coil20,
     fetch_coil100,
-    fetch_extended_yale_b,
+    fetch_eyaleb,
     fetch_hopkins155,
     fetch_mnist,
     fetch_usps,
@@ -23,7 +23,7 @@ __all__ = [
     "fetch",
     "fetch_coil20",
     "fetch_coil100",
-    "fetch_extended_yale_b",
+    "fetch_eyaleb",
     "fetch_hopkins155",
     "fetch_mnist",
     "fetch_usps",

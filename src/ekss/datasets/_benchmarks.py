@@ -93,7 +93,7 @@ def fetch_hopkins155(
     )
 
 
-def fetch_extended_yale_b(
+def fetch_eyaleb(
     *,
     data_home: Folder = None,
     download_if_missing: bool = True,
@@ -136,10 +136,10 @@ def fetch_extended_yale_b(
 
     Examples
     --------
-    >>> fetch_extended_yale_b().images.shape  # doctest: +SKIP
+    >>> fetch_eyaleb().images.shape  # doctest: +SKIP
     (2432, 48, 42)
     """
-    dataset = _catalog.EXTENDED_YALE_B
+    dataset = _catalog.EYALEB
     return read_points(dataset, data_home, download_if_missing, return_X_y)
 
 

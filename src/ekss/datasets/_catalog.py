@@ -69,8 +69,7 @@ def named(names: Iterable[str], catalog: Sequence[DataSet]) -> list[DataSet]:
     """
     chosen: dict[str, DataSet] = {}
     for name in names:
-        asked = _ALIASES.get(name, name)
-        hits = [d for d in catalog if asked in ("all", d.name, d.name.split("_")[0])]
+        hits = [d for d in catalog if name in ("all", d.name, d.name.split("_")[0])]
         if not hits:
             known = ", ".join(dataset.name for dataset in catalog)
             raise ValueError(f"no data set is called {name!r}; choose {known} or all")
@@ -97,7 +96,6 @@ def _mirrored(address: str) -> tuple[str, ...]:
     return address, f"https://web.archive.org/web/2020id_/{address}"
 
 
-_ALIASES = {"extended_yale_b": "eyaleb", "yaleb": "eyaleb", "hopkins": "hopkins155"}
 _DIGITS = tuple(str(digit) for digit in range(10))
 _SUBJECTS = tuple(f"yaleB{number:02d}" for number in range(1, 40) if number != 14)
 
@@ -154,7 +152,7 @@ HOPKINS155 = DataSet(
     homepage="http://www.vision.jhu.edu/data/hopkins155/",
     uncounted=("dancing",),
 )
-EXTENDED_YALE_B = DataSet(
+EYALEB = DataSet(
     name="eyaleb",
     title="Extended Yale B, cropped faces",
     kind="faces",
@@ -311,7 +309,7 @@ MNIST_TRAIN = DataSet(
 
 CATALOG = (
     HOPKINS155,
-    EXTENDED_YALE_B,
+    EYALEB,
     COIL20,
     COIL100,
     USPS,

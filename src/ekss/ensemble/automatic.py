@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ekss.core.ensemble import MemberOptions
 from ekss.core.scaling import unit_rows, without
-from ekss.ensemble.choose import choose, gather_evidence, in_units_of, judge_all
+from ekss.ensemble.choose import choose, gather_evidence, judge_all
 from ekss.ensemble.cut import cut
 from ekss.ensemble.decide import (
     Plan,
@@ -292,7 +292,7 @@ def _score_of_trial(
         seed,
         workers,
     )
-    evidence = in_units_of(gather_evidence(plan, ensemble.labels), energy)
+    evidence = replace(gather_evidence(plan, ensemble.labels), energy=energy)
     chosen = choose(cuts, evidence, wishes.cut.judge, workers)
     return float("inf") if chosen is None else chosen.candidates[0].score
 

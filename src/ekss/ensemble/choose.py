@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -41,8 +41,8 @@ class Candidate:
     origin: str
     n_neighbors: int
     score: float
-    labels: NDArray[Any]
-    judged: Any
+    labels: NDArray[Any] = field(compare=False, repr=False)
+    judged: Any = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -86,16 +86,6 @@ def gather_evidence(
         plan.geometry.affine,
         seen.outside,
         member_labels,
-    )
-
-
-def in_units_of(evidence: Evidence, energy: float) -> Evidence:
-    """Measure squared lengths of points in units of this energy."""
-    outside = evidence.outside
-    return replace(
-        evidence,
-        points=evidence.points / np.asarray(energy**0.5, evidence.points.dtype),
-        outside=None if outside is None else outside / energy,
     )
 
 

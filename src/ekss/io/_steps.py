@@ -119,6 +119,8 @@ def restore_step(
             setattr(model, key, array)
     if _PREPARED[0] in kind.arrays:
         model.preparation_ = _restored_preparation(description, arrays, wide)
+        if isinstance(model, estimators.EKSS):
+            model.removed_ = model.preparation_.removed
     return model, kind.finish(model, wide)
 
 

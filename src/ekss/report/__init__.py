@@ -1,6 +1,15 @@
-"""A page about clusters: what was found, how sure it is, what to doubt."""
+"""Pages about clusters and about guarantees, each one HTML file, and their numbers."""
 
-from ekss.report._build import Report, build
+from ekss.report._clusters import build
+from ekss.report._guarantees import Guarantees, guarantees
+from ekss.report._page import Report
 from ekss.report._summary import check_summary, summary_table
 
-__all__ = ["Report", "build", "check_summary", "summary_table"]
+__all__ = [
+    "Guarantees",
+    "Report",
+    "build",
+    "check_summary",
+    "guarantees",
+    "summary_table",
+]

@@ -1,70 +1,40 @@
-"""What a person should read first: signs that something is wrong."""
+"""What to read first: signs that something is wrong."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from ekss.report._page import Notice
 
 if TYPE_CHECKING:
     from ekss.report._facts import Facts
 
-# A cluster below this share of the mean size is small.
-_SMALL_SHARE = 0.2
-# Mean squared length below this share of that of all points is nothing.
-_NOTHING = 1e-6
-# Up to this share of stray points is no reason to doubt the rest.
-_STRAY_SHARE = 0.05
-# Directions of a cluster below this share of the subspace's leave it nearly empty.
-_FEW_DIRECTIONS = 0.25
-# Another drop of eigenvalues must be so many times clearer to speak against K.
-_CLEARER = 1.5
-# A drop no clearer than this is none.
-_NO_DROP = 1.03
-_LITTLE_CAPTURED = 0.5
-_ALIKE = 0.97
-_ELSEWHERE = 0.2
-_LITTLE_AGREEMENT = 0.5
-# Halves of the members that agree on fewer points are too few members.
-_HALVES_AGREE = 0.9
-# Scores of numbers of clusters this near say that either would do.
-_SCORES_ALIKE = 0.1
-
-Level = Literal["warning", "note"]
+# All limits are rules of thumb, set by looking at many reports.
+_SMALL_SHARE = 0.2  # a cluster below this share of the mean size is small
+_NOTHING = 1e-6  # mean squared length, as a share of that of all points, that is zero
+_STRAY_SHARE = 0.05  # up to this share of stray points, the rest is not in doubt
+_FEW_DIRECTIONS = 0.25  # a cluster in this share of its subspace's directions is flat
+_CLEARER = 1.5  # another drop of eigenvalues this many times clearer speaks against K
+_NO_DROP = 1.03  # a drop of eigenvalues that is no clearer than this is none
+_LITTLE_CAPTURED = 0.5  # share of energy below which a subspace fits badly
+_ALIKE = 0.97  # affinity above which two subspaces are nearly the same
+_ELSEWHERE = 0.2  # share of points nearer to another subspace that is worth a look
+_LITTLE_AGREEMENT = 0.5  # median agreement below which members disagree
+_HALVES_AGREE = 0.9  # halves of the members should agree on this share of the points
+_SCORES_ALIKE = 0.1  # scores of numbers of clusters closer than this are alike
 
 
-@dataclass(frozen=True)
-class Advice:
-    """Something to look at.
-
-    Attributes
-    ----------
-    key : str
-        Short name that does not change, for programs.
-    level : {"warning", "note"}
-        Warnings put the clusters in doubt; notes are worth a look.
-    title : str
-        What was seen.
-    text : str
-        The figures behind it and what to do.
-    """
-
-    key: str
-    level: Level
-    title: str
-    text: str
-
-
-def advice_for(facts: Facts) -> tuple[Advice, ...]:
+def advice_for(facts: Facts) -> tuple[Notice, ...]:
     """Collect everything that is worth reading first, warnings before notes."""
     checks = (
-        _doubts,
         _pieces,
         _single_points,
         _number_of_clusters,
         _close_counts,
+        _empty_clusters,
         _small_clusters,
         _rank,
         _fit,
@@ -81,12 +51,12 @@ def advice_for(facts: Facts) -> tuple[Advice, ...]:
     return tuple(sorted(found, key=lambda advice: advice.level != "warning"))
 
 
-def _pieces(facts: Facts) -> Iterator[Advice]:
+def _pieces(facts: Facts) -> Iterator[Notice]:
     pieces, k = facts.pieces, facts.run.n_clusters
     if pieces is None or pieces.n_components <= k:
         return
     outside = sum(pieces.sizes[k:])
-    yield Advice(
+    yield Notice(
         "components",
         "warning" if outside > _STRAY_SHARE * facts.run.n_samples else "note",
         "The graph falls into more pieces than there are clusters",
@@ -97,13 +67,13 @@ def _pieces(facts: Facts) -> Iterator[Advice]:
     )
 
 
-def _single_points(facts: Facts) -> Iterator[Advice]:
+def _single_points(facts: Facts) -> Iterator[Notice]:
     pieces = facts.pieces
     if pieces is None or not 0 < pieces.n_single:
         return
     if pieces.n_components > facts.run.n_clusters:
         return
-    yield Advice(
+    yield Notice(
         "isolated",
         "note",
         f"{points(pieces.n_single)} {_have(pieces.n_single)} no edge in the graph",
@@ -111,7 +81,7 @@ def _single_points(facts: Facts) -> Iterator[Advice]:
     )
 
 
-def _number_of_clusters(facts: Facts) -> Iterator[Advice]:
+def _number_of_clusters(facts: Facts) -> Iterator[Notice]:
     spectrum = facts.spectrum
     if spectrum is None or spectrum.gap is None or spectrum.n_clusters == 1:
         return
@@ -120,32 +90,32 @@ def _number_of_clusters(facts: Facts) -> Iterator[Advice]:
         return  # every piece has an eigenvalue 1, so drops say nothing more
     values, clarity = spectrum.eigenvalues, spectrum.clarity or 0.0
     if best not in (1, k) and spectrum.best_clarity > _CLEARER * max(clarity, 1):
-        yield Advice(
+        yield Notice(
             "n_clusters",
             "warning",
-            f"The number of clusters is doubtful: the graph speaks for {best}",
+            f"The number of clusters is doubtful: the graph suggests {best}",
             f"The eigenvalues drop clearly after {best} (from {values[best - 1]:.3g} "
             f"to {values[best]:.3g}), not after {k} (from {values[k - 1]:.3g} to "
             f"{values[k]:.3g}). Compare with n_clusters={best}.",
         )
     elif clarity < _NO_DROP:
-        yield Advice(
+        yield Notice(
             "n_clusters",
             "note",
-            f"Nothing in the graph sets {k} clusters apart",
+            f"The graph gives no reason for {k} clusters in particular",
             f"Eigenvalues {k} and {k + 1} are nearly equal ({values[k - 1]:.4g} and "
-            f"{values[k]:.4g}): another number of clusters fits the graph as well.",
+            f"{values[k]:.4g}): another number of clusters would fit as well.",
         )
 
 
-def _close_counts(facts: Facts) -> Iterator[Advice]:
+def _close_counts(facts: Facts) -> Iterator[Notice]:
     counts = facts.counts
     if counts is None or counts.lead is None or counts.lead > _SCORES_ALIKE:
         return
     (_, best), *others = counts.considered
     alike = [(n, score) for n, score in others if score - best <= _SCORES_ALIKE]
     first = alike[0][0]
-    yield Advice(
+    yield Notice(
         "counts",
         "warning",
         f"The number of clusters is doubtful: {first} fits about as well as "
@@ -156,17 +126,22 @@ def _close_counts(facts: Facts) -> Iterator[Advice]:
     )
 
 
-def _doubts(facts: Facts) -> Iterator[Advice]:
-    """Repeat what the estimators warn of."""
-    for doubt in facts.doubts:
-        yield Advice(doubt.key, "warning", doubt.title, doubt.text)
+def _empty_clusters(facts: Facts) -> Iterator[Notice]:
+    found, asked = len(facts.clusters), facts.run.n_clusters
+    if found < asked:
+        yield Notice(
+            "empty",
+            "warning",
+            f"{asked - found} of {asked} clusters {_are(asked - found)} empty",
+            f"Choose n_clusters={found}, or fit again with another random_state.",
+        )
 
 
-def _small_clusters(facts: Facts) -> Iterator[Advice]:
+def _small_clusters(facts: Facts) -> Iterator[Notice]:
     mean = facts.run.n_samples / len(facts.clusters)
     few = [c for c in facts.clusters if c.size < max(2, _SMALL_SHARE * mean)]
     if few and len(facts.clusters) > 1:
-        yield Advice(
+        yield Notice(
             "small",
             "warning",
             f"{_clusters(few)} {_have(len(few))} very few points",
@@ -177,15 +152,15 @@ def _small_clusters(facts: Facts) -> Iterator[Advice]:
         )
 
 
-def _rank(facts: Facts) -> Iterator[Advice]:
+def _rank(facts: Facts) -> Iterator[Notice]:
     overall = float(np.mean([c.energy for c in facts.clusters]))
     nothing = [c for c in facts.clusters if c.energy <= _NOTHING * overall]
     if nothing:
-        yield Advice(
+        yield Notice(
             "rank0",
             "warning",
             f"{_clusters(nothing)} {_are(len(nothing))} near rank 0",
-            "The points are all but equal"
+            "The points are nearly equal"
             + ("" if facts.run.affine else " to zero")
             + ", so they span no subspace and their direction means nothing. Remove "
             "constant or empty rows before clustering.",
@@ -198,7 +173,7 @@ def _rank(facts: Facts) -> Iterator[Advice]:
         if c not in nothing and dim > 1 and c.effective_dim <= least
     ]
     if flat and not facts.fit.fitted_here:
-        yield Advice(
+        yield Notice(
             "low_rank",
             "note",
             f"{_clusters(flat)} {_have(len(flat))} fewer dimensions than allowed",
@@ -208,7 +183,7 @@ def _rank(facts: Facts) -> Iterator[Advice]:
         )
     short = [c for c in facts.clusters if 1 < c.size <= dim and c not in nothing]
     if short and not facts.fit.fitted_here:
-        yield Advice(
+        yield Notice(
             "unsupported",
             "warning",
             f"{_clusters(short)} {_have(len(short))} no more points than dimensions",
@@ -217,11 +192,11 @@ def _rank(facts: Facts) -> Iterator[Advice]:
         )
 
 
-def _fit(facts: Facts) -> Iterator[Advice]:
+def _fit(facts: Facts) -> Iterator[Notice]:
     poor = [c for c in facts.clusters if c.captured < _LITTLE_CAPTURED]
     poor = [c for c in poor if c.energy > 0]
     if poor and not facts.fit.fitted_here:
-        yield Advice(
+        yield Notice(
             "captured",
             "note",
             f"Subspaces hold less than half the energy of {_clusters(poor).lower()}",
@@ -230,7 +205,7 @@ def _fit(facts: Facts) -> Iterator[Advice]:
         )
 
 
-def _alike(facts: Facts) -> Iterator[Advice]:
+def _alike(facts: Facts) -> Iterator[Notice]:
     if facts.angles is None or facts.run.affine:
         return
     above = np.triu(facts.angles.affinities > _ALIKE, 1)
@@ -239,7 +214,7 @@ def _alike(facts: Facts) -> Iterator[Advice]:
         for i, j in np.argwhere(above)
     ]
     if pairs:
-        yield Advice(
+        yield Notice(
             "alike",
             "note",
             "Some clusters lie on nearly the same subspace",
@@ -248,7 +223,7 @@ def _alike(facts: Facts) -> Iterator[Advice]:
         )
 
 
-def _members(facts: Facts) -> Iterator[Advice]:
+def _members(facts: Facts) -> Iterator[Notice]:
     agreement = facts.agreement
     if agreement.source == "subspaces" or len(facts.clusters) == 1:
         return
@@ -265,43 +240,43 @@ def _members(facts: Facts) -> Iterator[Advice]:
     else:
         title = f"Many edges leave {_clusters(torn).lower()}"
         text = f"{median}: much of the affinity goes to other clusters."
-    yield Advice("agreement", "warning", title, text)
+    yield Notice("agreement", "warning", title, text)
 
 
-def _halves(facts: Facts) -> Iterator[Advice]:
+def _halves(facts: Facts) -> Iterator[Notice]:
     members = facts.members
     if members is None or members.halves is None or members.halves >= _HALVES_AGREE:
         return
-    yield Advice(
+    yield Notice(
         "halves",
         "warning",
         "The clusters depend on which members vote",
-        "When it was measured last, two halves of the members gave "
-        f"{_percent(members.halves)} of points the same cluster; at least "
-        f"{_percent(_HALVES_AGREE)} is wanted. {members.used} members voted in the "
+        "When it was last measured, two halves of the members gave "
+        f"{_percent(members.halves)} of the points the same cluster; it should be "
+        f"at least {_percent(_HALVES_AGREE)}. {members.used} members voted in the "
         f"end: try n_members={2 * members.used}, and if labels still change with "
         "random_state, doubt the number of clusters or subspace_dim.",
     )
 
 
-def _nearer_elsewhere(facts: Facts) -> Iterator[Advice]:
+def _nearer_elsewhere(facts: Facts) -> Iterator[Notice]:
     if facts.fit.fitted_here:
         return
     many = [c for c in facts.clusters if c.nearer_elsewhere > _ELSEWHERE]
     if many:
         shares = _values(many, lambda c: _percent(c.nearer_elsewhere))
-        yield Advice(
+        yield Notice(
             "nearer_elsewhere",
             "note",
             "Many points lie nearer to the subspace of another cluster",
-            f"In {_clusters(many).lower()}: {shares}. Labels and subspaces tell "
-            "different stories there; predict() follows the subspaces.",
+            f"In {_clusters(many).lower()}: {shares}. There, labels and "
+            "subspaces disagree; predict() follows the subspaces.",
         )
 
 
-def _convergence(facts: Facts) -> Iterator[Advice]:
+def _convergence(facts: Facts) -> Iterator[Notice]:
     for name, limit in facts.run.unfinished:
-        yield Advice(
+        yield Notice(
             "convergence",
             "warning",
             "The iteration was stopped before it converged",
@@ -309,10 +284,10 @@ def _convergence(facts: Facts) -> Iterator[Advice]:
         )
 
 
-def _zero_points(facts: Facts) -> Iterator[Advice]:
+def _zero_points(facts: Facts) -> Iterator[Notice]:
     count = facts.run.n_zero
     if count and not facts.run.affine:
-        yield Advice(
+        yield Notice(
             "zeros",
             "note",
             f"{points(count)} {_are(count)} zero",
@@ -320,10 +295,10 @@ def _zero_points(facts: Facts) -> Iterator[Advice]:
         )
 
 
-def _left_out(facts: Facts) -> Iterator[Advice]:
+def _left_out(facts: Facts) -> Iterator[Notice]:
     count = facts.run.n_left_out
     if count:
-        yield Advice(
+        yield Notice(
             "left_out",
             "note",
             f"{points(count)} {_are(count)} in no cluster",
@@ -331,10 +306,10 @@ def _left_out(facts: Facts) -> Iterator[Advice]:
         )
 
 
-def _sampled(facts: Facts) -> Iterator[Advice]:
+def _sampled(facts: Facts) -> Iterator[Notice]:
     described = facts.run.n_samples + facts.run.n_left_out
     if facts.run.n_rows > described:
-        yield Advice(
+        yield Notice(
             "sample",
             "note",
             f"This page describes {described:,} of {facts.run.n_rows:,} rows",

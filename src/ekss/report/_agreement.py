@@ -1,173 +1,61 @@
-"""Blocks of the co-association matrix, and how far a point agrees with its cluster."""
+"""How far each point agrees with its cluster, and the panel that shows it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ekss.report import _figures as fig
+from ekss.report._fitted import Inputs
 from ekss.report._geometry import Fit, nearest_other
-from ekss.report._inputs import Inputs
+from ekss.report._page import Panel
 
-# Side of the matrix that is drawn.
-MOST_BLOCKS = 240
-# Above so many votes a cluster, and of so many points, a sample is asked.
-_WORK = 5e8
-_SAMPLE = 20_000
-# Steps of the power iteration that orders the points of a cluster.
-_POWER_STEPS = 8
+if TYPE_CHECKING:
+    from ekss.report._facts import Cluster, Facts
+
+_WORK = 5e8  # votes times clusters up to which all points are asked, a few seconds
+_SAMPLE = 20_000  # points that are asked beyond
+_MOST_STRIPS = 24  # clusters that are drawn
 
 Source = Literal["members", "graph", "subspaces"]
-
-
-@dataclass(frozen=True)
-class Blocks:
-    """A matrix over all pairs of points, averaged over blocks of points.
-
-    Attributes
-    ----------
-    means : ndarray of shape (n_blocks, n_blocks)
-        Mean over the pairs of two blocks, a point's pair with itself left out.
-    clusters : ndarray of shape (n_blocks,)
-        Cluster of each block; no block has points of two.
-    between : ndarray of shape (n_clusters, n_clusters)
-        The same means for whole clusters.
-    source : {"members", "graph"}
-        Share of members that put a pair together, or affinity in the graph.
-    points_a_block : int
-        The largest number of points of a block; 1 if nothing was averaged.
-    """
-
-    means: NDArray[np.float64]
-    clusters: NDArray[np.int64]
-    between: NDArray[np.float64]
-    source: Source
-    points_a_block: int
+_TITLE = {
+    "members": "Stability over members",
+    "graph": "Edges that stay in the cluster",
+    "subspaces": "How clearly the own subspace is nearest",
+}
+_AXIS = {
+    "members": "0: as often with another cluster; 1: with no other",
+    "graph": "share of affinity that stays in the cluster",
+    "subspaces": "0: another subspace is as near; 1: on its own",
+}
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far each point agrees with its cluster.
+    """How far each point agrees with its cluster."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (n_rows,)
-        In [0, 1]. From "members": 0 if they put the point with another cluster as
-        often as with its own, 1 if never with another. From a "graph": the share of its
-        affinity that stays in its cluster. From "subspaces": 0 if another subspace is
-        as near as its own, 1 on its own.
-    rows : ndarray of shape (n_rows,)
-        The points.
-    source : {"members", "graph", "subspaces"}
-        Where the values come from.
-    """
-
+    # (n_rows,), in [0, 1]. From "members": 0 if they put the point with another cluster
+    # as often as with its own, 1 if never with another. From a "graph": the share of
+    # its affinity that stays in its cluster. From "subspaces": 0 if another subspace is
+    # as near as its own, 1 on its own.
     values: NDArray[np.float64]
-    rows: NDArray[np.int64]
-    source: Source
+    rows: NDArray[np.int64]  # (n_rows,): the points
+    source: Source  # where the values come from
 
-
-def blocks_of(inputs: Inputs) -> Blocks | None:
-    """Average votes, or else affinities, over blocks of points in cluster order.
-
-    Notes
-    -----
-    Votes cost O(n_members (n_samples + n_blocks^2 n_labels)), affinities O(edges): no
-    matrix over pairs of points is made.
-    """
-    votes, graph = inputs.votes(), inputs.graph()
-    if votes is None and graph is None:
-        return None
-    block_of, clusters = assign_blocks(inputs)
-    sizes = np.bincount(block_of)
-    if votes is not None:
-        means = mean_votes(votes, block_of)
-        between = mean_votes(votes, inputs.codes)
-    else:
-        means = mean_affinities(graph, block_of)
-        between = mean_affinities(graph, inputs.codes)
-    source: Source = "graph" if votes is None else "members"
-    return Blocks(means, clusters, between, source, int(sizes.max()))
-
-
-def assign_blocks(inputs: Inputs) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Give every point a block: of its own cluster, and of points that are alike.
-
-    Inside a cluster points are ordered along the direction in which its votes, or else
-    its embedding, vary most: parts that members tell apart come one after the other.
-    """
-    n_samples, sizes = len(inputs.codes), inputs.sizes
-    share = min(1.0, MOST_BLOCKS / n_samples)
-    counts = np.minimum(np.maximum(1, np.round(share * sizes).astype(int)), sizes)
-    first = np.cumsum(counts) - counts
-    votes, embedding = inputs.votes(), inputs.embedding()
-    block_of = np.empty(n_samples, np.int64)
-    for k in range(inputs.n_clusters):
-        rows = np.flatnonzero(inputs.codes == k)
-        if votes is not None:
-            rows = rows[np.argsort(_along_votes(votes[rows]), kind="stable")]
-        elif embedding is not None:
-            rows = rows[np.argsort(_longest(embedding[rows]), kind="stable")]
-        block_of[rows] = first[k] + np.arange(len(rows)) * counts[k] // len(rows)
-    return block_of, np.repeat(np.arange(inputs.n_clusters), counts)
-
-
-def mean_votes(votes: NDArray[Any], block_of: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Share of members that put a pair together, averaged over the pairs of blocks.
-
-    Parameters
-    ----------
-    votes : ndarray of shape (n_samples, n_members)
-        Labels of every member.
-    block_of : ndarray of shape (n_samples,)
-        Block of every point.
-
-    Returns
-    -------
-    means : ndarray of shape (n_blocks, n_blocks)
-        Blocks of one point have 1 on the diagonal.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> mean_votes(np.array([[0, 0], [0, 1], [1, 1]]), np.array([0, 0, 1]))
-    array([[0.5 , 0.25],
-           [0.25, 1.  ]])
-    """
-    sizes = np.bincount(block_of)
-    n_blocks, n_members = len(sizes), votes.shape[1]
-    together = np.zeros((n_blocks, n_blocks))
-    for member in votes.T:
-        n_labels = int(member.max()) + 1
-        flat = np.bincount(block_of * n_labels + member, minlength=n_blocks * n_labels)
-        counts = flat.reshape(n_blocks, n_labels).astype(np.float64)
-        together += counts @ counts.T
-    together[np.diag_indices(n_blocks)] -= n_members * sizes
-    means = together / (n_members * _pairs(sizes))
-    means[np.diag_indices(n_blocks)] += sizes == 1
-    return means
-
-
-def mean_affinities(
-    graph: sparse.csr_array, block_of: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Affinity averaged over the pairs of blocks, the diagonal left out."""
-    sizes = np.bincount(block_of)
-    n_blocks = len(sizes)
-    edges = graph.tocoo()
-    off = edges.row != edges.col
-    pair = block_of[edges.row[off]] * n_blocks + block_of[edges.col[off]]
-    sums = np.bincount(pair, weights=np.abs(edges.data[off]), minlength=n_blocks**2)
-    return sums.reshape(n_blocks, n_blocks) / _pairs(sizes)
+    @property
+    def title(self) -> str:
+        """What the values are, in a few words."""
+        return _TITLE[self.source]
 
 
 def agreement_of(inputs: Inputs, fit: Fit) -> Agreement:
     """Measure agreement by votes, else by the graph, else by the subspaces."""
     everything = np.arange(len(inputs.codes))
-    votes, graph = inputs.votes(), inputs.graph()
+    votes, graph = inputs.votes, inputs.graph
     if votes is not None:
         rows = everything
         if votes.size * inputs.n_clusters > _WORK and len(rows) > _SAMPLE:
@@ -231,33 +119,59 @@ def agreement_by_graph(
     return kept / np.where(degree > 0, degree, 1.0)
 
 
-def _along_votes(votes: NDArray[Any]) -> NDArray[np.float64]:
-    """Coordinate of points along the main direction of their one-hot member labels."""
-    n_samples, n_members = votes.shape
-    firsts = np.cumsum(votes.max(axis=0).astype(np.int64) + 1)
-    offsets = np.concatenate([[0], firsts[:-1]]).astype(np.int32)
-    columns = votes.astype(np.int32) + offsets
-    starts = np.arange(0, n_samples * n_members + 1, n_members)
-    ones = np.ones(n_samples * n_members, np.float32)
-    shape = n_samples, int(firsts[-1])
-    hot = sparse.csr_array((ones, columns.ravel(), starts), shape=shape)
-    places: Any = np.random.default_rng(0).standard_normal(n_samples)
-    for _ in range(_POWER_STEPS):
-        centred = places - places.mean()
-        length = float(np.linalg.norm(centred)) or 1.0
-        places = hot @ (hot.T @ (centred / length))
-    return places - places.mean()
+def draw_agreement(facts: Facts) -> Panel:
+    """Draw how far the points of each cluster agree with it."""
+    clusters = facts.clusters[:_MOST_STRIPS]
+    row, top = (22.0 if len(clusters) <= 16 else 15.0), 84.0
+    bottom = top + row * len(clusters) + 6
+    frame = fig.Frame(40, top, fig.SIDE - 14, bottom, (0, 1), (0, 1))
+    counts = np.histogram(facts.agreement.values, 40, (0, 1))[0]
+    upper = fig.Frame(40, 8, fig.SIDE - 14, 72, (0, 1), (0, max(int(counts.max()), 1)))
+    body = [fig.steps(upper, counts.tolist(), "bars"), fig.rule(upper)]
+    body += fig.grid(frame, [], fig.ticks(0, 1))
+    for i, cluster in enumerate(clusters):
+        middle = top + 6 + row * (i + 0.5)
+        body.append(fig.text(34, middle + 4, str(cluster.name), anchor="end"))
+        body += _strip(frame, middle, row, cluster, fig.colour(i))
+    body += fig.axis_labels(frame, _AXIS[facts.agreement.source])
+    medians = [cluster.agreement for cluster in facts.clusters]
+    alt = (
+        f"Agreement of points with their cluster: medians of the clusters from "
+        f"{min(medians):.2f} to {max(medians):.2f}."
+    )
+    drawing = fig.plot(frame, body, alt)
+    return Panel("agreement", facts.agreement.title, drawing, _reading(facts))
 
 
-def _longest(rows: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Coordinate of the rows along the direction in which they vary most."""
-    centred = rows - rows.mean(axis=0)
-    vectors = np.linalg.eigh(centred.T @ centred)[1]
-    return centred @ vectors[:, -1]
+def _reading(facts: Facts) -> str:
+    how = {
+        "members": "How much more often members put a point with its own cluster than "
+        "with the next best one: 0 if as often, 1 if never with another.",
+        "graph": "The share of a point's affinity that stays inside its cluster: 1 if "
+        "it is joined to its own cluster alone.",
+        "subspaces": "1 for a point on its own subspace, 0 for one that lies as near "
+        "to another.",
+    }[facts.agreement.source]
+    more = (
+        f" The {_MOST_STRIPS} largest clusters are shown."
+        if len(facts.clusters) > _MOST_STRIPS
+        else ""
+    )
+    return (
+        f"{how} Top: all points. Below, for each cluster: the line spans the middle "
+        f"80 % of its points, the bar the middle half, the tick is the median.{more}"
+    )
 
 
-def _pairs(sizes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Ordered pairs of different points in each pair of blocks, at least 1."""
-    pairs = np.multiply.outer(sizes, sizes).astype(np.float64)
-    pairs[np.diag_indices(len(sizes))] -= sizes
-    return np.maximum(pairs, 1.0)
+def _strip(
+    frame: fig.Frame, middle: float, row: float, cluster: Cluster, kind: str
+) -> list[str]:
+    low, high = frame.x(cluster.agreement_low), frame.x(cluster.agreement_high)
+    first, third = (frame.x(value) for value in cluster.agreement_quarters)
+    half = row * 0.26
+    median = frame.x(cluster.agreement)
+    return [
+        fig.line(low, middle, high, middle, f"whisker {kind}"),
+        fig.box(first, middle - half, max(third - first, 1), 2 * half, f"fill {kind}"),
+        fig.line(median, middle - half - 2, median, middle + half + 2, "median"),
+    ]

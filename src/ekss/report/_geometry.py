@@ -2,61 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ekss.core.bases import Flats, distances_to_flats, fit_clusters
 from ekss.metrics import subspace_affinities
-from ekss.report._inputs import Inputs
+from ekss.report import _figures as fig
+from ekss.report._fitted import Inputs
+from ekss.report._page import Panel, part, rows_at_once
 
-# A cluster has as many dimensions as hold this share of its energy.
-ENERGY = 0.95
-# Subspaces fitted for methods that fit none are no larger than this.
-_LARGEST_DIM = 20
-# Rows that are decomposed: of all clusters together, and of one with its entries.
-_FEWEST_ROWS = 200
-_MOST_ROWS = 2000
-_ALL_ROWS = 30_000
-_CLUSTER_ENTRIES = 1_000_000
-# Distances of all points to all subspaces are computed up to so many operations, of
-# which a number of a point takes a few besides its products with a basis.
-_WORK = 1e10
-_BESIDES = 8
-_SMALLEST_SAMPLE = 2000
-_CHUNK = 8192
+if TYPE_CHECKING:
+    from ekss.report._facts import Facts
+
+ENERGY = 0.95  # the dimension of a cluster holds this share of its energy
+_LARGEST_DIM = 20  # of subspaces fitted here, for methods that fit none
+_FEWEST_ROWS = 200  # rows per cluster that are decomposed, at least ...
+_MOST_ROWS = 2000  # ... and at most,
+_ALL_ROWS = 30_000  # of all clusters together,
+_CLUSTER_ENTRIES = 1_000_000  # and the entries of one cluster
+_WORK = 1e10  # operations up to which all points are measured: a few seconds
+_BESIDES = 8  # operations per number of a point besides its products with a basis
+_SMALLEST_SAMPLE = 2000  # points that are measured however costly
+_CHUNK = 8192  # points measured at a time
 HISTOGRAM_BINS = 24
 
 
 @dataclass(frozen=True)
 class Fit:
-    """How points lie to the subspaces of the clusters.
+    """How points lie to the subspaces of the clusters."""
 
-    Attributes
-    ----------
-    flats : Flats
-        One subspace a cluster, in the order of the report.
-    fitted_here : bool
-        Whether the estimator has no subspaces and these are principal components.
-    rows : ndarray of shape (n_rows,)
-        The points that were measured: all, or a sample of a large set.
-    distances : ndarray of shape (n_rows, n_clusters)
-        Distance of each of them to each subspace.
-    effective_dims : ndarray of shape (n_clusters,)
-        Directions that hold 95 % of the energy of a cluster.
-    captured : ndarray of shape (n_clusters,)
-        Share of the energy of a cluster that lies in its subspace.
-    energies : ndarray of shape (n_clusters,)
-        Mean squared length of its points, from the mean if subspaces are affine.
-    """
-
-    flats: Flats
+    flats: Flats  # one subspace per cluster, in the order of the report
+    # whether the estimator has no subspaces and these are principal components
     fitted_here: bool
+    # (n_rows,): the points that were measured: all, or a sample of a large set
     rows: NDArray[np.int64]
+    # (n_rows, n_clusters): distance of each of them to each subspace
     distances: NDArray[np.floating]
+    # (n_clusters,): directions that hold 95 % of the energy of a cluster
     effective_dims: NDArray[np.int64]
+    # (n_clusters,): share of the energy of a cluster that lies in its subspace
     captured: NDArray[np.float64]
+    # (n_clusters,): mean squared length of its points, from the mean if subspaces are
+    # affine
     energies: NDArray[np.float64]
 
     @property
@@ -67,40 +58,25 @@ class Fit:
 
 @dataclass(frozen=True)
 class Residuals:
-    """Distances of points to the subspace of their own cluster.
+    """Distances of points to the subspace of their own cluster."""
 
-    Attributes
-    ----------
-    edges : ndarray of shape (n_bins + 1,)
-        Bins of the histograms, the same for all clusters.
-    counts : ndarray of shape (n_clusters, n_bins)
-        The last bin also counts what lies beyond.
-    medians, high : ndarray of shape (n_clusters,)
-        Median and 90th percentile.
-    nearer_elsewhere : ndarray of shape (n_clusters,)
-        Share of points that lie nearer to the subspace of another cluster.
-    """
-
+    # (n_bins + 1,): bins of the histograms, the same for all clusters
     edges: NDArray[np.float64]
+    # (n_clusters, n_bins): the last bin also counts what lies beyond
     counts: NDArray[np.int64]
-    medians: NDArray[np.float64]
-    high: NDArray[np.float64]
+    medians: NDArray[np.float64]  # (n_clusters,)
+    high: NDArray[np.float64]  # (n_clusters,): 90th percentile
+    # (n_clusters,): share of points that lie nearer to the subspace of another cluster
     nearer_elsewhere: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Angles:
-    """How the subspaces lie to each other.
+    """How the subspaces lie to each other."""
 
-    Attributes
-    ----------
-    affinities : ndarray of shape (n_clusters, n_clusters)
-        Root mean square of the cosines of the principal angles.
-    smallest : ndarray of shape (n_clusters, n_clusters)
-        Smallest principal angle in degrees.
-    """
-
+    # (n_clusters, n_clusters): root mean square of the cosines of the principal angles
     affinities: NDArray[np.float64]
+    # (n_clusters, n_clusters): smallest principal angle in degrees
     smallest: NDArray[np.float64]
 
 
@@ -115,8 +91,8 @@ def fit_of(inputs: Inputs) -> Fit:
     """
     rng = np.random.default_rng(0)
     energies, dims = _spectra(inputs, rng)
-    own = getattr(inputs.estimator, "bases_", None)
-    flats = _own_flats(inputs) if own is not None else _fitted(inputs, dims)
+    own = inputs.subspaces
+    flats = own if own is not None else _fitted(inputs, dims)
     rows = _measured_rows(inputs, flats, rng)
     distances = np.concatenate(
         [
@@ -175,6 +151,115 @@ def nearest_other(
     return others.min(axis=1)
 
 
+def draw_clusters(facts: Facts) -> Panel:
+    """List the clusters: size, dimension, fit and agreement."""
+    clusters, run = facts.clusters, facts.run
+    rows = [(k, c, _draw_histogram(facts, k)) for k, c in enumerate(clusters)]
+    edge = facts.residuals.edges[-1]
+    body = part("clusters", rows=rows, shown=rows_at_once(len(rows)), reach=edge)
+    centred = ", measured from their mean" if run.affine else ""
+    ours = ""
+    if facts.fit.fitted_here:
+        ours = (
+            f"; {run.method} fits no subspaces, so these are the first "
+            f"{facts.fit.dim} principal components of each cluster"
+        )
+    sampled = ""
+    if len(facts.fit.rows) < run.n_samples:
+        sampled = (
+            f" Energy, distances and dimensions are measured on "
+            f"{len(facts.fit.rows):,} points drawn at random."
+        )
+    reading = fig.Html(
+        "The largest cluster comes first; numbers are those of the labels. "
+        "<em>Dimension</em>: directions that hold 95 % of the energy of its points"
+        f"{centred}. <em>Energy captured</em>: share inside its subspace{ours}. "
+        f"<em>Distance</em>: median, and a histogram from 0 to {edge:.3g}, the same "
+        "scale for all: the better a cluster fits, the further left and the narrower "
+        f"it is. <em>Agreement</em>: median of “{facts.agreement.title}” "
+        f"below.{sampled}"
+    )
+    return Panel("clusters", "", body, reading, wide=True)
+
+
+def draw_affinities(facts: Facts) -> Panel | None:
+    """Draw the affinities between the subspaces."""
+    angles, run = facts.angles, facts.run
+    if angles is None:
+        return None
+    about = ""
+    if run.affine:
+        about = " Only directions count: parallel affine subspaces have affinity 1."
+    elif facts.fit.fitted_here:
+        about = (
+            f" {run.method} fits no subspaces: these are the first {facts.fit.dim} "
+            "principal components of each cluster."
+        )
+    names = [str(cluster.name) for cluster in facts.clusters]
+    return affinities_panel(angles.affinities, names, about)
+
+
+def draw_angles(facts: Facts) -> Panel | None:
+    """Draw the smallest principal angles between the subspaces."""
+    if facts.angles is None:
+        return None
+    names = [str(cluster.name) for cluster in facts.clusters]
+    return angles_panel(facts.angles.smallest, names)
+
+
+def affinities_panel(
+    values: NDArray[np.float64], names: Sequence[str], about: str = ""
+) -> Panel:
+    """Draw affinities between subspaces as a heat map."""
+    off = values[~np.eye(len(values), dtype=bool)]
+    low, high = f"{off.min():.2f}", f"{off.max():.2f}"
+    alt = f"Affinities between {len(names)} subspaces, from {low} to {high}."
+    cells = [[f"{v:.2f}".lstrip("0") for v in row] for row in values]
+    drawing = fig.heat_map(fig.relative_shades(values), cells, names, names, alt)
+    reading = (
+        "Affinity of two subspaces (root mean square cosine of their principal "
+        "angles): 0 at right angles, 1 if one contains the other. Shaded from the "
+        f"least ({low}) to the most alike ({high}): the strongest colour marks the "
+        f"pairs that are hardest to tell apart.{about}"
+    )
+    return Panel("affinities", "Affinities between subspaces", drawing, reading)
+
+
+def angles_panel(values: NDArray[np.float64], names: Sequence[str]) -> Panel:
+    """Draw smallest principal angles, in degrees, as a heat map."""
+    off = values[~np.eye(len(values), dtype=bool)]
+    low, high = f"{off.min():.0f}", f"{off.max():.0f}"
+    alt = (
+        f"Smallest principal angles between {len(names)} subspaces, from {low} to "
+        f"{high} degrees."
+    )
+    cells = [[f"{v:.0f}°" for v in row] for row in values]
+    drawing = fig.heat_map(fig.relative_shades(90 - values), cells, names, names, alt)
+    reading = (
+        "Smallest principal angle of two subspaces: 0° if they share a direction, 90° "
+        f"if they are orthogonal. Shaded from {high}° to {low}°: the strongest colour "
+        "marks the pairs that come nearest to sharing a direction."
+    )
+    return Panel("angles", "Smallest principal angles", drawing, reading)
+
+
+def _draw_histogram(facts: Facts, position: int) -> fig.Html:
+    """Draw the distances of one cluster to its subspace, small, for the table."""
+    counts = facts.residuals.counts[position]
+    frame = fig.Frame(1, 2, 119, 26, (0, 1), (0, max(int(counts.max()), 1)))
+    cluster = facts.clusters[position]
+    alt = (
+        f"Distances of cluster {cluster.name} to its subspace: median "
+        f"{cluster.residual_median:.3g}, 90 % below {cluster.residual_high:.3g}, axis "
+        f"to {facts.residuals.edges[-1]:.3g}."
+    )
+    body = [
+        fig.steps(frame, counts.tolist(), f"fill {fig.colour(position)}"),
+        fig.rule(frame),
+    ]
+    return fig.svg(120, 28, body, alt, "spark")
+
+
 def _spectra(
     inputs: Inputs, rng: np.random.Generator
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -193,16 +278,6 @@ def _spectra(
         if total > 0:
             dims[k] = np.searchsorted(np.cumsum(values) / total, ENERGY - 1e-12) + 1
     return energies, dims
-
-
-def _own_flats(inputs: Inputs) -> Flats:
-    order = list(inputs.names)
-    dtype = inputs.points.dtype
-    offsets = getattr(inputs.estimator, "offsets_", None)
-    return Flats(
-        inputs.estimator.bases_[order].astype(dtype, copy=False),
-        None if offsets is None else offsets[order].astype(dtype, copy=False),
-    )
 
 
 def _fitted(inputs: Inputs, dims: NDArray[np.int64]) -> Flats:

@@ -1,64 +1,204 @@
-"""Facts and pictures on one page."""
+"""One way to make a page: panels in sections, one template, one style sheet.
+
+A panel is drawn by a function from what the page is about to a `Panel`, or to None
+where there is nothing to show. A page lists these functions once, in its ``SECTIONS``,
+and the template shows whatever they return, in that order.
+"""
 
 from __future__ import annotations
 
+import json
 import math
-from functools import partial
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
-from typing import Any
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Literal
 
-from ekss.report._curves import draw_histogram
-from ekss.report._facts import Facts
-from ekss.report._images import albums_of, are_tiny
-from ekss.report._pictures import pictures_of
-from ekss.report._svg import COLOURS
+import ekss
+from ekss.report._figures import COLOURS, Html
+from ekss.runtime.files import write_atomically
 
-_SHOWN = 20
+Level = Literal["warning", "note", "fine"]
+
+_SHOWN = 20  # rows before those that open on demand
 
 
-def render_page(facts: Facts, summary: dict[str, Any]) -> str:
-    """Fill the template; every word that is not ours is escaped.
+@dataclass(frozen=True)
+class Panel:
+    """One part of a page.
+
+    Attributes
+    ----------
+    key : str
+        Name for links; unique on its page.
+    title : str
+        What it shows; may be empty in a section of its own.
+    body : Html
+        A figure, or a part of ``parts.html``.
+    reading : str
+        How to read it; words are escaped unless they are `Html`.
+    wide : bool
+        Whether it takes the whole width; figures stand two in a row.
+    """
+
+    key: str
+    title: str
+    body: Html
+    reading: str = ""
+    wide: bool = False
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and the functions that draw the panels below it, in order."""
+
+    title: str
+    panels: tuple[Callable[[Any], Panel | None], ...]
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Something to read first.
+
+    Attributes
+    ----------
+    key : str
+        Short name that does not change, for programs.
+    level : {"warning", "note", "fine"}
+        Warnings cast doubt, notes are worth a look, fine is good news.
+    title : str
+        What was seen.
+    text : str
+        The figures behind it and what to do.
+    """
+
+    key: str
+    level: Level
+    title: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """A page, and its numbers.
+
+    Attributes
+    ----------
+    html : str
+        The page: one file, with no script and no outside link.
+    summary : dict
+        All numbers of the page, fit for JSON; ``kind`` and ``version`` say what it is.
+    """
+
+    html: str
+    summary: dict[str, Any]
+
+    @property
+    def json(self) -> str:
+        """The summary as JSON."""
+        return json.dumps(self.summary, indent=1, ensure_ascii=False, allow_nan=False)
+
+    def save(self, path: str | Path) -> tuple[Path, Path]:
+        """Write the page, and the numbers beside it.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where the page goes, ending in .html or .htm. The numbers go to the same
+            name with the ending .json.
+
+        Returns
+        -------
+        page, numbers : Path
+            The two files. Each is written beside its place and then renamed, so what
+            was there before stays if writing fails.
+        """
+        page = Path(path)
+        if page.suffix.lower() not in (".html", ".htm"):
+            raise ValueError(
+                f"path={str(path)!r} does not end in .html; choose for example "
+                f"{page.stem or 'report'}.html"
+            )
+        numbers = page.with_suffix(".json")
+        write_atomically(page, self.html.encode("utf-8"))
+        write_atomically(numbers, (self.json + "\n").encode("utf-8"))
+        return page, numbers
+
+
+def render(
+    subject: Any,
+    sections: Sequence[Section],
+    *,
+    title: str,
+    lead: str,
+    notices: Sequence[Notice],
+    figures: Sequence[tuple[str, str]],
+    footer: str,
+) -> str:
+    """Draw every panel and fill the template.
+
+    Parameters
+    ----------
+    subject : object
+        What the page is about; every panel function is called with it.
+    sections : sequence of Section
+        The panels in order; sections without panels are left out.
+    title, lead : str
+        Heading, and the sentence below it.
+    notices : sequence of Notice
+        What to read first.
+    figures : sequence of (str, str)
+        The most important numbers: name and value.
+    footer : str
+        Last line of the page.
+
+    Returns
+    -------
+    html : str
 
     Raises
     ------
     ModuleNotFoundError
         If jinja2 is not installed, with the command that installs it.
     """
-    try:
-        from jinja2 import Environment, StrictUndefined
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            "a report needs jinja2, which is not installed; "
-            "install it with: pip install 'ekss[report]'"
-        ) from error
-    folder = files("ekss.report")
-    environment = Environment(
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["percent"] = percent
-    environment.filters["duration"] = duration
-    environment.filters["short"] = short
-    environment.filters["even"] = partial(even, largest=facts.residuals.edges[-1])
-    template = environment.from_string((folder / "page.html").read_text("utf-8"))
-    return template.render(
-        style=(folder / "style.css").read_text("utf-8"),
-        facts=facts,
-        summary=summary,
-        pictures=pictures_of(facts),
-        histograms=[draw_histogram(facts, k) for k in range(len(facts.clusters))],
-        albums=albums_of(facts),
-        tiny=are_tiny(facts),
-        shown=_shown_at_once(len(facts.clusters)),
-        colours=COLOURS,
+    drawn = []
+    for section in sections:
+        panels = [panel for draw in section.panels if (panel := draw(subject))]
+        groups = [
+            (wide, list(group)) for wide, group in groupby(panels, lambda p: p.wide)
+        ]
+        if groups:
+            drawn.append((section.title, groups))
+    return _template("page.html").render(
+        style=Html((files("ekss.report") / "style.css").read_text("utf-8")),
+        title=title,
+        lead=lead,
+        notices=notices,
+        figures=figures,
+        sections=drawn,
+        footer=footer,
+        version=ekss.__version__,
     )
 
 
-def _shown_at_once(n_clusters: int) -> int:
+def part(name: str, **values: Any) -> Html:
+    """Fill one of the macros of ``parts.html``."""
+    return Html(getattr(_template("parts.html").module, name)(**values))
+
+
+def table(
+    headings: Sequence[str], rows: Sequence[Sequence[Any]], kind: str = ""
+) -> Html:
+    """Lay cells out as a table; ``kind`` is a class of the style sheet."""
+    return part("table", headings=headings, rows=rows, kind=kind)
+
+
+def rows_at_once(count: int) -> int:
     """Rows before those that open on demand; a few more are not worth a click."""
-    return n_clusters if n_clusters <= _SHOWN + _SHOWN // 2 else _SHOWN
+    return count if count <= _SHOWN + _SHOWN // 2 else _SHOWN
 
 
 def percent(share: float, digits: int = 1) -> str:
@@ -72,21 +212,16 @@ def percent(share: float, digits: int = 1) -> str:
     return f"{100 * share:.{digits}f} %"
 
 
-def short(value: float) -> str:
-    """Write a number with three digits."""
-    return f"{value:.3g}"
-
-
-def even(value: float, *, largest: float) -> str:
+def even(value: float, largest: float) -> str:
     """Write a number so that a column of them has the same decimals.
 
     Examples
     --------
-    >>> even(0.28, largest=0.5), even(12.3, largest=900), even(2e-8, largest=3e-7)
+    >>> even(0.28, 0.5), even(12.3, 900), even(2e-8, 3e-7)
     ('0.280', '12', '2e-08')
     """
     if not 1e-3 < largest < 1e6:
-        return short(value)
+        return f"{value:.3g}"
     decimals = max(0, 2 - math.floor(math.log10(largest)))
     return f"{value:.{decimals}f}"
 
@@ -106,3 +241,29 @@ def duration(seconds: float) -> str:
     if seconds < 7200:
         return f"{seconds // 60:.0f} min {seconds % 60:.0f} s"
     return f"{seconds // 3600:.0f} h {seconds % 3600 // 60:.0f} min"
+
+
+def _template(name: str) -> Any:
+    try:
+        import jinja2
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "a report needs jinja2, which is not installed; "
+            "install it with: pip install 'ekss[report]'"
+        ) from error
+    return _environment(jinja2).get_template(name)
+
+
+@cache
+def _environment(jinja2: Any) -> Any:
+    """Templates of this package; every word that is not `Html` is escaped."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("ekss.report", "."),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"percent": percent, "even": even}
+    environment.globals["colours"] = COLOURS
+    return environment

@@ -18,27 +18,21 @@ VERSION = 1
 KIND = "ekss report"
 
 
-def summarise(
-    facts: Facts,
-    title: str,
-    source: str | None,
-    created: str,
-    feature_names: list[str] | None,
-) -> dict[str, Any]:
+def summarise(facts: Facts) -> dict[str, Any]:
     """Put all numbers of a report into a dict that JSON can hold."""
     run = facts.run
     summary: dict[str, Any] = {
         "kind": KIND,
         "version": VERSION,
         "ekss": ekss.__version__,
-        "created": created,
-        "title": title,
-        "source": source,
+        "created": run.created,
+        "title": run.title,
+        "source": run.source,
         "method": run.method,
         "seconds": run.seconds,
         "n_samples": run.n_samples,
         "n_features": run.n_features,
-        "feature_names": feature_names,
+        "feature_names": run.feature_names and list(run.feature_names),
         "n_clusters": run.n_clusters,
         "n_left_out": run.n_left_out,
         "n_rows": run.n_rows,
@@ -68,7 +62,7 @@ def check_summary(summary: Mapping[str, Any]) -> None:
     if summary.get("version") != VERSION:
         raise ValueError(
             f"the summary has version {summary.get('version')!r} but this ekss reads "
-            f"{VERSION}; make the report anew or install the ekss that wrote it"
+            f"{VERSION}; make the report again or install the ekss that wrote it"
         )
 
 
@@ -88,7 +82,7 @@ def summary_table(summary: Mapping[str, Any]) -> Group:
     Raises
     ------
     ValueError
-        If it is no summary of this version.
+        If it is not a summary of this version.
     """
     check_summary(summary)
     from rich import box

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-_FULL = 2 * np.pi
-_DRAWS_AT_A_TIME = 4096
-# Two curves that only touch, up to rounding, do not cross.
-_TOUCHING = 1 - 1e-14
+_FULL = 2 * np.pi  # a turn of doubled angles
+_DRAWS_AT_A_TIME = 4096  # bounds memory at a few MB per candidate
+_TOUCHING = 1 - 1e-14  # curves that only touch, up to rounding, do not cross
 
 
 @dataclass(frozen=True)
@@ -184,19 +183,6 @@ def restricted_projections(
     Gram matrices A of the first d rows and B of the others (Wishart, drawn from their
     Bartlett factors) and T^T T = A + B this is M = T^{-T} A T^{-1}.
 
-    Parameters
-    ----------
-    n_draws, n_candidates : int
-        How many matrices.
-    dim, n_features : int
-        Dimensions of subspace and space, 1 <= dim < n_features.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    matrices : ndarray of shape (n_draws, n_candidates, 2, 2)
-
     Examples
     --------
     >>> import numpy as np
@@ -229,17 +215,6 @@ def conditional_coclustering(
 
     This is sum_k |S_k ∩ (S_k + theta)| / pi of :func:`coclustering_probability`: the
     pair is rotated uniformly, the candidates are fixed.
-
-    Parameters
-    ----------
-    matrices : ndarray of shape (n_draws, n_candidates, 2, 2)
-        Symmetric; the candidate with the largest t^T M t gets the direction t.
-    theta : ndarray of shape (n_angles,)
-        Angles in [0, pi/2].
-
-    Returns
-    -------
-    probability : ndarray of shape (n_draws, n_angles)
 
     Examples
     --------
@@ -275,14 +250,7 @@ def winning_arcs(
     at most twice and each overtakes each other at most once per turn. Walking from 0
     to 2 pi along the upper envelope, the next winner is the first to overtake.
 
-    Parameters
-    ----------
-    matrices : ndarray of shape (n_draws, n_candidates, 2, 2)
-
-    Returns
-    -------
-    draw, start, end, owner : ndarrays of shape (n_arcs,)
-        In no particular order; the arcs of a draw cover [0, 2 pi].
+    Draw, start, end and owner of every arc; the arcs of a draw cover [0, 2 pi].
 
     Examples
     --------

@@ -1,28 +1,25 @@
-"""What labelled points look like to the guarantees: subspaces, angles, votes.
-
-Every pass over pairs works on blocks of rows against all points, so that no
-n_samples x n_samples matrix exists, and can be told to look at some rows only.
-"""
+"""A labelled data set as the theorems see it: subspaces, angles, sizes, settings."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ekss.core.scaling import unit_rows
 from ekss.core.spectrum import leading_spectrum
-from ekss.theory._separation import Monotone
+from ekss.theory._missing import MissingRatio, missing_ratio
 
-ENERGY = 0.95
-_LARGEST_DIM = 128
-_NOTHING = 1e-6
-_CLEAR = 1e-2
-_BLOCK_ENTRIES = 2**20
-_BISECTIONS = 64
+ENERGY = 0.95  # share of a cluster's energy that its subspace holds, as in the report
+_LARGEST_DIM = 128  # of a subspace; more directions are never computed
+_NOTHING = 1e-6  # singular values below this share of the largest are rounding
+_CLEAR = 1e-2  # the last singular value of an exact rank is above this share
+_MOST_PAIRS = 10**8  # pairs of points that are compared, a few seconds
+_FEWEST_ROWS = 1000  # points that are compared with all others however many there are
 
 
 @dataclass(frozen=True)
@@ -86,23 +83,219 @@ class SubspacePairs:
 
 
 @dataclass(frozen=True)
-class NeighbourProfile:
-    """For some points, how near their own cluster is, and how near another.
+class Situation:
+    """What the theorems ask about the data and the methods.
 
     Attributes
     ----------
-    rows : ndarray of shape (n_rows,)
-        The points looked at.
-    near, far : ndarrays of shape (n_rows,)
-        q-th largest inner product with the own, largest with another cluster.
-    rival : ndarray of shape (n_rows,)
-        The point of another cluster that ``far`` belongs to.
+    sizes, dims : tuples of int
+        Points and dimension of each cluster.
+    n_features, q, n_members : int
+        D, q and B.
+    ratio, max_affinity : float
+        r_0, the largest cosine between two subspaces, and the largest affinity.
+    farthest : float
+        Largest distance of a point of unit length from its subspace.
+    noise : float
+        sigma of Lemma 2.
+    missing : MissingRatio
+        r_s of Lemma 1.
+    n_missing : int
+        s of Lemma 1.
+    n_components : int
+        p of Theorem 8.
     """
 
+    sizes: tuple[int, ...]
+    dims: tuple[int, ...]
+    n_features: int
+    q: int
+    n_members: int
+    ratio: float
+    max_affinity: float
+    farthest: float
+    noise: float
+    missing: MissingRatio
+    n_missing: int
+    n_components: int
+
+    @property
+    def n_samples(self) -> int:
+        """Number of points N."""
+        return sum(self.sizes)
+
+    @property
+    def rho(self) -> float:
+        """The smallest rho with q < N_min^rho, which makes c_1 largest."""
+        return smallest_exponent(self.q, min(self.sizes))
+
+
+@dataclass(frozen=True)
+class Case:
+    """A labelled data set with every setting of an assessment decided.
+
+    Attributes
+    ----------
+    points : ndarray of shape (n_samples, n_features)
+        The points, scaled to length 1.
+    labels : ndarray of shape (n_samples,)
+        Cluster of each point.
+    rows : ndarray of int
+        The points that are compared with all others: all, or a random sample.
+    subspaces : LabelledSubspaces
+        One subspace fitted to each cluster.
+    pairs : SubspacePairs
+        How the subspaces lie to each other.
+    situation : Situation
+        What the theorems ask for, in numbers.
+    n_candidates, candidate_dim : int
+        Candidate subspaces per member of EKSS-0, and their dimension.
+    failure : float
+        Failure probability allowed in Theorem 3.
+    seed : int
+        Seed of the members and of the sample.
+    q_given, noise_given : bool
+        Whether q and the noise were given rather than chosen here.
+    """
+
+    points: NDArray[np.float64]
+    labels: NDArray[np.integer]
     rows: NDArray[np.int64]
-    near: NDArray[np.float64]
-    far: NDArray[np.float64]
-    rival: NDArray[np.int64]
+    subspaces: LabelledSubspaces
+    pairs: SubspacePairs
+    situation: Situation
+    n_candidates: int
+    candidate_dim: int
+    failure: float
+    seed: int
+    q_given: bool
+    noise_given: bool
+
+    @property
+    def complete(self) -> bool:
+        """Whether every point is compared with every other."""
+        return len(self.rows) == len(self.points)
+
+
+def labelled_case(
+    X: ArrayLike,
+    labels: ArrayLike,
+    *,
+    dim: int | None = None,
+    q: int | None = None,
+    n_members: int = 1000,
+    n_candidates: int | None = None,
+    candidate_dim: int | None = None,
+    failure: float = 0.01,
+    noise: float | None = None,
+    n_missing: int = 0,
+    n_components: int | None = None,
+    n_rows: int | None = None,
+    seed: int = 0,
+) -> Case:
+    """Describe labelled points as the theorems see them, and settle what is open.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Points as rows; only their directions matter.
+    labels : array-like of shape (n_samples,)
+        Integer label of each point's cluster, at least two different ones.
+    dim : int, default=None
+        Dimension of every cluster's subspace; None finds each from its points.
+    q : int, default=None
+        Neighbours per point; None takes the paper's max(3, N_k / 20).
+    n_members : int, default=1000
+        Members of EKSS-0.
+    n_candidates : int, default=None
+        Candidate subspaces per member; None takes the number of clusters.
+    candidate_dim : int, default=None
+        Dimension of the candidates; None takes the median of the clusters.
+    failure : float, default=0.01
+        Failure probability allowed in Theorem 3.
+    noise : float, default=None
+        sigma of Lemma 2, about the length of the noise of a point of length 1; None
+        estimates it from what lies outside the subspaces.
+    n_missing : int, default=0
+        Entries that a point may lack, set to 0: s of Lemma 1.
+    n_components : int, default=None
+        Dimension of a random projection before TSC: p of Theorem 8; None keeps all.
+    n_rows : int, default=None
+        Compare at most this many points with all others; None takes as many as
+        10^8 pairs allow.
+    seed : int, default=0
+        Seed of the members and of the sample of rows.
+
+    Returns
+    -------
+    case : Case
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 0, 0], [0.6, 0.8, 0], [0, 1, 0], [0, 0, 1], [0, 0, -1]])
+    >>> case = labelled_case(X, [0, 0, 0, 1, 1])
+    >>> case.subspaces.dims, case.situation.q
+    ((2, 1), 1)
+    """
+    codes = np.asarray(labels)
+    points, settled_q = _checked(np.asarray(X, np.float64), codes, q, failure)
+    subspaces = labelled_subspaces(points, codes, dim)
+    pairs = subspace_pairs(subspaces.bases)
+    off = ~np.eye(len(subspaces.sizes), dtype=bool)
+    n_features = points.shape[1]
+    situation = Situation(
+        sizes=subspaces.sizes,
+        dims=subspaces.dims,
+        n_features=n_features,
+        q=settled_q,
+        n_members=n_members,
+        ratio=float(pairs.cosines[off].max()),
+        max_affinity=float(pairs.affinities[off].max()),
+        farthest=max(subspaces.farthest),
+        noise=subspaces.noise if noise is None else noise,
+        missing=missing_ratio(subspaces.bases, n_missing),
+        n_missing=n_missing,
+        n_components=n_components or n_features,
+    )
+    # candidates may not fill the space
+    middle = min(int(np.median(subspaces.dims)), max(1, n_features - 1))
+    return Case(
+        points,
+        codes,
+        _compared_rows(len(points), n_rows, seed),
+        subspaces,
+        pairs,
+        situation,
+        n_candidates or len(subspaces.sizes),
+        candidate_dim or middle,
+        failure,
+        seed,
+        q is not None,
+        noise is not None,
+    )
+
+
+def default_q(n_samples: int, n_clusters: int) -> int:
+    """Return the paper's q for EKSS-0 and TSC, max(3, ceil(N_k / 20)).
+
+    Examples
+    --------
+    >>> default_q(1797, 10)
+    9
+    """
+    return max(3, math.ceil(n_samples / (20 * n_clusters)))
+
+
+def smallest_exponent(q: int, n: int) -> float:
+    """Return the smallest rho with q < n^rho, at most just under 1.
+
+    Examples
+    --------
+    >>> round(smallest_exponent(10, 100), 6)
+    0.5
+    """
+    exponent = math.log(q * (1 + 1e-9)) / math.log(n)
+    return min(exponent, math.nextafter(1.0, 0.0))
 
 
 def labelled_subspaces(
@@ -178,169 +371,55 @@ def subspace_pairs(bases: Sequence[NDArray[np.floating]]) -> SubspacePairs:
     return SubspacePairs(affinities, cosines, (first, second), angles)
 
 
-def neighbour_profile(
-    points: NDArray[np.float64],
-    labels: ArrayLike,
-    q: int,
-    rows: NDArray[np.integer] | None = None,
-) -> NeighbourProfile:
-    """Measure what Definition 2 compares, for all points or for some.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n_samples, n_features)
-        Of unit length.
-    labels : array-like of shape (n_samples,)
-        Each with more than q points.
-    q : int
-        Number of neighbours.
-    rows : ndarray of int, default=None
-        The points to look at; all if None.
-
-    Returns
-    -------
-    profile : NeighbourProfile
-        :math:`(f(near) - f(far)) / 2` is the gap of a point, phi_q the smallest gap.
-
-    Notes
-    -----
-    O(n_rows n_samples n_features) time, 8 MB blocks.
-    """
-    codes = np.asarray(labels)
-    chosen = np.arange(len(points)) if rows is None else np.asarray(rows, np.int64)
-    near, far = np.empty(len(chosen)), np.empty(len(chosen))
-    rival = np.empty(len(chosen), np.int64)
-    for part, own, inner in _blocks(points, chosen):
-        same = codes[own, None] == codes
-        others = np.where(same, -1.0, inner)
-        rival[part] = others.argmax(axis=1)
-        far[part] = others.max(axis=1)
-        inner[~same] = -1.0
-        inner[np.arange(len(own)), own] = -1.0
-        near[part] = np.partition(inner, -q, axis=1)[:, -q]
-    return NeighbourProfile(chosen, near, far, rival)
-
-
-def count_nearer(
-    points: NDArray[np.float64],
-    labels: ArrayLike,
-    rows: NDArray[np.integer],
-    thresholds: NDArray[np.float64],
-) -> NDArray[np.int64]:
-    """Count points of the own cluster with inner products of at least a threshold.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n_samples, n_features)
-    labels : array-like of shape (n_samples,)
-    rows : ndarray of shape (n_rows,)
-        The points whose neighbours are counted; a point is not its own neighbour.
-    thresholds : ndarray of shape (n_thresholds, n_rows)
-
-    Returns
-    -------
-    counts : ndarray of shape (n_thresholds, n_rows)
-
-    Examples
-    --------
-    >>> X = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
-    >>> count_nearer(X, [0, 0, 0], np.array([1]), np.array([[0.5], [0.7]]))
-    array([[2],
-           [1]])
-    """
-    codes = np.asarray(labels)
-    counts = np.zeros(thresholds.shape, np.int64)
-    for part, own, inner in _blocks(points, np.asarray(rows)):
-        inner[codes[own, None] != codes] = -1.0
-        inner[np.arange(len(own)), own] = -1.0
-        for count, limit in zip(counts, thresholds, strict=True):
-            count[part] = (inner >= limit[part, None]).sum(axis=1)
-    return counts
+def _checked(
+    points: NDArray[np.float64], labels: NDArray[Any], q: int | None, failure: float
+) -> tuple[NDArray[np.float64], int]:
+    """Return points of unit length and q, or say what is wrong."""
+    if not 0 < failure < 1:
+        raise ValueError(
+            f"failure={failure} is not a probability between 0 and 1; choose one such "
+            "as 0.01"
+        )
+    if len(labels) != len(points):
+        raise ValueError(
+            f"there are {len(labels)} labels for {len(points)} points; give one label "
+            "per point"
+        )
+    if not np.isfinite(points).all():
+        raise ValueError(
+            "the points contain NaN or infinity; as in the paper, set missing entries "
+            "to 0 and give the largest number that a point may lack"
+        )
+    empty = np.flatnonzero(~points.any(axis=1))
+    if empty.size:
+        raise ValueError(
+            f"{empty.size} points are zero, the first is row {empty[0]}; a zero vector "
+            "has no angle to any other point, so remove them"
+        )
+    names, sizes = np.unique(labels, return_counts=True)
+    if len(names) < 2:
+        raise ValueError("the labels name 1 cluster; the guarantees need at least 2")
+    smallest, name = int(sizes.min()), names[sizes.argmin()]
+    if smallest < 2:
+        raise ValueError(
+            f"cluster {name} has 1 point and so no neighbour in it; remove the cluster "
+            "or add points"
+        )
+    q = q or min(default_q(len(points), len(names)), smallest - 1)
+    if q >= smallest:
+        raise ValueError(
+            f"q={q} needs clusters of more than {q} points, and cluster {name} has "
+            f"{smallest}; choose q up to {smallest - 1}"
+        )
+    return np.asarray(unit_rows(points), np.float64), q
 
 
-def rises_above(f: Monotone, targets: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Find the smallest inner products at which f is above each target.
-
-    Infinite where f stays at or below the target on [0, 1].
-
-    Examples
-    --------
-    >>> rises_above(np.square, np.array([0.25, 1.0])).round(9)
-    array([0.5, inf])
-    """
-    low, high = np.zeros(targets.shape), np.ones(targets.shape)
-    for _ in range(_BISECTIONS):
-        middle = (low + high) / 2
-        above = np.asarray(f(middle)) > targets
-        high, low = np.where(above, middle, high), np.where(above, low, middle)
-    at_zero = np.asarray(f(np.zeros(targets.shape))) > targets
-    high = np.where(at_zero, 0.0, high)
-    return np.where(np.asarray(f(high)) > targets, high, np.inf)
-
-
-def votes_deviation(
-    points: NDArray[np.float64],
-    members: NDArray[Any],
-    f: Monotone,
-    rows: NDArray[np.integer] | None = None,
-) -> float:
-    """Tau of Definition 1 for the co-association of members, without the matrix.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n_samples, n_features)
-        Of unit length.
-    members : ndarray of shape (n_samples, n_members)
-        Labels of every point in every member.
-    f : callable
-        Non-decreasing function of absolute inner products.
-    rows : ndarray of int, default=None
-        The points whose pairs are looked at; all if None.
-
-    Returns
-    -------
-    tau : float
-
-    Notes
-    -----
-    O(n_rows n_samples (n_features + n_members)) time.
-
-    Examples
-    --------
-    >>> votes_deviation(np.eye(2), np.array([[0, 0], [0, 1]]), np.square)
-    0.5
-    """
-    chosen = np.arange(len(points)) if rows is None else np.asarray(rows, np.int64)
-    by_member = np.ascontiguousarray(members.T)
-    largest = 0.0
-    for _, own, inner in _blocks(points, chosen):
-        error = np.abs(_votes(by_member, own) - np.asarray(f(inner)))
-        error[np.arange(len(own)), own] = 0.0
-        largest = max(largest, float(error.max()))
-    return largest
-
-
-def _votes(by_member: NDArray[Any], own: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the rows ``own`` of the co-association matrix."""
-    n_members, n_samples = by_member.shape
-    total = np.zeros((len(own), n_samples), np.int32)
-    for first in range(0, n_members, 255):  # as many as a byte can count
-        together = np.zeros((len(own), n_samples), np.uint8)
-        for labels in by_member[first : first + 255]:
-            together += (labels[own, None] == labels).view(np.uint8)
-        total += together
-    return total / n_members
-
-
-def _blocks(
-    points: NDArray[np.float64], rows: NDArray[np.integer]
-) -> Iterator[tuple[slice, NDArray[np.int64], NDArray[np.float64]]]:
-    """Yield positions in ``rows``, the rows, and their absolute inner products."""
-    step = max(1, _BLOCK_ENTRIES // len(points))
-    for first in range(0, len(rows), step):
-        part = slice(first, min(first + step, len(rows)))
-        own = np.asarray(rows[part], np.int64)
-        yield part, own, np.abs(points[own] @ points.T)
+def _compared_rows(n_samples: int, n_rows: int | None, seed: int) -> NDArray[np.int64]:
+    most = n_rows or max(_FEWEST_ROWS, _MOST_PAIRS // n_samples)
+    if n_samples <= most:
+        return np.arange(n_samples)
+    rng = np.random.default_rng(seed)
+    return np.sort(rng.choice(n_samples, most, replace=False))
 
 
 def _cosines(U: NDArray[np.floating], V: NDArray[np.floating]) -> NDArray[np.float64]:

@@ -17,10 +17,11 @@ from scipy.sparse.csgraph import connected_components
 
 Monotone = Callable[[NDArray[np.float64]], NDArray[Any]]
 
-_BLOCK_ENTRIES = 2**22
-_LARGEST_FIT = 4000
-_N_WORST = 10
-_ROUNDING = 16 * np.finfo(np.float64).eps
+_BLOCK_ENTRIES = 2**20  # inner products at a time: 8 MB, about a second-level cache
+_LARGEST_FIT = 4000  # points whose pairs are sorted: 60 n^2 bytes, 1 GB here
+_N_WORST = 10  # points that are named
+_BISECTIONS = 64  # enough to exhaust the digits of a double
+ROUNDING = 16 * np.finfo(np.float64).eps  # a margin below this may be a tie
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,26 @@ class AngularSeparation:
     phi: float
     gaps: NDArray[np.float64]
     worst: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class NeighbourProfile:
+    """For some points, how near their own cluster is, and how near another.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_rows,)
+        The points looked at.
+    near, far : ndarrays of shape (n_rows,)
+        q-th largest inner product with the own, largest with another cluster.
+    rival : ndarray of shape (n_rows,)
+        The point of another cluster that ``far`` belongs to.
+    """
+
+    rows: NDArray[np.int64]
+    near: NDArray[np.float64]
+    far: NDArray[np.float64]
+    rival: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -121,7 +142,7 @@ def angular_separation(
 
     Notes
     -----
-    Time O(n_samples^2 n_features), in blocks of rows of about 32 MB.
+    Time O(n_samples^2 n_features), in blocks of rows of about 8 MB.
 
     Examples
     --------
@@ -130,13 +151,8 @@ def angular_separation(
     """
     points, codes = _checked_points(X), _checked_labels(labels)
     _check_clusters(len(points), codes, q)
-    near, far = np.empty(len(points)), np.empty(len(points))
-    for rows, inner in _inner_product_blocks(points):
-        same = codes[rows, None] == codes
-        far[rows] = np.where(same, -1.0, inner).max(axis=1)
-        inner[~same] = -1.0
-        inner[np.arange(len(inner)), np.arange(rows.start, rows.stop)] = -1.0
-        near[rows] = np.partition(inner, -q, axis=1)[:, -q]
+    profile = neighbour_profile(points, codes, q)
+    near, far = profile.near, profile.far
     if f is not None:
         _check_monotone(f, np.concatenate([near, far]))
         near, far = np.asarray(f(near), float), np.asarray(f(far), float)
@@ -166,7 +182,7 @@ def deviation(X: ArrayLike, affinity: Any, f: Monotone | None = None) -> float:
 
     Notes
     -----
-    With f, time O(n_samples^2 n_features) in blocks of rows of about 32 MB; without,
+    With f, time O(n_samples^2 n_features) in blocks of rows of about 8 MB; without,
     pairs are sorted, which is refused for more than 4000 points.
 
     Examples
@@ -180,12 +196,26 @@ def deviation(X: ArrayLike, affinity: Any, f: Monotone | None = None) -> float:
         return monotone_fit(X, affinity).tau
     points = _checked_points(X)
     affinity = _checked_affinity(affinity, len(points))
-    largest = 0.0
-    for rows, inner in _inner_product_blocks(points):
-        error = np.abs(_dense_rows(affinity, rows) - f(inner))
-        error[np.arange(len(error)), np.arange(rows.start, rows.stop)] = 0.0
-        largest = max(largest, float(error.max()))
-    return largest
+    return _largest_error(points, None, f, lambda own: _dense_rows(affinity, own))
+
+
+def votes_deviation(
+    points: NDArray[np.float64],
+    members: NDArray[Any],
+    f: Monotone,
+    rows: NDArray[np.integer] | None = None,
+) -> float:
+    """Tau of Definition 1 for the co-association of members, without the matrix.
+
+    ``members`` holds the label of every point (row) in every member (column).
+
+    Examples
+    --------
+    >>> votes_deviation(np.eye(2), np.array([[0, 0], [0, 1]]), np.square)
+    0.5
+    """
+    by_member = np.ascontiguousarray(members.T)
+    return _largest_error(points, rows, f, lambda own: _votes(by_member, own))
 
 
 def monotone_fit(X: ArrayLike, affinity: Any) -> MonotoneFit:
@@ -234,10 +264,10 @@ def monotone_fit(X: ArrayLike, affinity: Any) -> MonotoneFit:
     affinity = _checked_affinity(affinity, n)
     # Both (i, j) and (j, i): they may differ in the affinity.
     inner, value = np.empty((n, n - 1)), np.empty((n, n - 1))
-    for rows, block in _inner_product_blocks(points):
-        other = np.arange(n) != np.arange(rows.start, rows.stop)[:, None]
-        inner[rows] = block[other].reshape(-1, n - 1)
-        value[rows] = _dense_rows(affinity, rows)[other].reshape(-1, n - 1)
+    for part, own, block in _blocks(points):
+        other = np.arange(n) != own[:, None]
+        inner[part] = block[other].reshape(-1, n - 1)
+        value[part] = _dense_rows(affinity, own)[other].reshape(-1, n - 1)
     order = np.argsort(inner, axis=None)
     z, a = inner.ravel()[order], value.ravel()[order]
     resolution = _rounding_of_products(points)
@@ -308,8 +338,80 @@ def nfc_certificate(
     margin = separation.phi - tau
     # Ties are common in co-associations; rounding must not turn one into a guarantee.
     scale = tau + abs(_checked_affinity(affinity, len(separation.gaps))).max()
-    holds = bool(margin > _ROUNDING * scale)
+    holds = bool(margin > ROUNDING * scale)
     return NfcCertificate(holds, margin, separation.phi, tau, separation.worst)
+
+
+def neighbour_profile(
+    points: NDArray[np.float64],
+    labels: ArrayLike,
+    q: int,
+    rows: NDArray[np.integer] | None = None,
+) -> NeighbourProfile:
+    """Measure what Definition 2 compares, for all points or for some.
+
+    (f(near) - f(far)) / 2 is the gap of a point, phi_q the smallest gap.
+    """
+    codes = np.asarray(labels)
+    chosen = np.arange(len(points)) if rows is None else np.asarray(rows, np.int64)
+    near, far = np.empty(len(chosen)), np.empty(len(chosen))
+    rival = np.empty(len(chosen), np.int64)
+    for part, own, inner in _blocks(points, chosen):
+        same = codes[own, None] == codes
+        others = np.where(same, -1.0, inner)
+        rival[part] = others.argmax(axis=1)
+        far[part] = others.max(axis=1)
+        inner[~same] = -1.0
+        inner[np.arange(len(own)), own] = -1.0
+        near[part] = np.partition(inner, -q, axis=1)[:, -q]
+    return NeighbourProfile(chosen, near, far, rival)
+
+
+def count_nearer(
+    points: NDArray[np.float64],
+    labels: ArrayLike,
+    rows: NDArray[np.integer],
+    thresholds: NDArray[np.float64],
+) -> NDArray[np.int64]:
+    """Count points of the own cluster with inner products of at least a threshold.
+
+    Thresholds and counts have the shape (n_thresholds, n_rows).
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
+    >>> count_nearer(X, [0, 0, 0], np.array([1]), np.array([[0.5], [0.7]]))
+    array([[2],
+           [1]])
+    """
+    codes = np.asarray(labels)
+    counts = np.zeros(thresholds.shape, np.int64)
+    for part, own, inner in _blocks(points, np.asarray(rows)):
+        inner[codes[own, None] != codes] = -1.0
+        inner[np.arange(len(own)), own] = -1.0
+        for count, limit in zip(counts, thresholds, strict=True):
+            count[part] = (inner >= limit[part, None]).sum(axis=1)
+    return counts
+
+
+def rises_above(f: Monotone, targets: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Find the smallest inner products at which f is above each target.
+
+    Infinite where f stays at or below the target on [0, 1].
+
+    Examples
+    --------
+    >>> rises_above(np.square, np.array([0.25, 1.0])).round(9)
+    array([0.5, inf])
+    """
+    low, high = np.zeros(targets.shape), np.ones(targets.shape)
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        above = np.asarray(f(middle)) > targets
+        high, low = np.where(above, middle, high), np.where(above, low, middle)
+    at_zero = np.asarray(f(np.zeros(targets.shape))) > targets
+    high = np.where(at_zero, 0.0, high)
+    return np.where(np.asarray(f(high)) > targets, high, np.inf)
 
 
 def cluster_components(graph: Any, labels: ArrayLike) -> NDArray[np.int64]:
@@ -345,15 +447,43 @@ def cluster_components(graph: Any, labels: ArrayLike) -> NDArray[np.int64]:
     return np.bincount(codes[representative])
 
 
-def _inner_product_blocks(
+def _blocks(
+    points: NDArray[np.float64], rows: NDArray[np.integer] | None = None
+) -> Iterator[tuple[slice, NDArray[np.int64], NDArray[np.float64]]]:
+    """Yield positions in ``rows`` (None: all), the rows, and their |inner products|."""
+    chosen = np.arange(len(points)) if rows is None else np.asarray(rows, np.int64)
+    step = max(1, _BLOCK_ENTRIES // len(points))
+    for first in range(0, len(chosen), step):
+        part = slice(first, min(first + step, len(chosen)))
+        own = chosen[part]
+        yield part, own, np.abs(points[own] @ points.T)
+
+
+def _largest_error(
     points: NDArray[np.float64],
-) -> Iterator[tuple[slice, NDArray[np.float64]]]:
-    """Yield blocks of |X X^T|."""
-    n = len(points)
-    step = max(1, _BLOCK_ENTRIES // n)
-    for start in range(0, n, step):
-        rows = slice(start, min(start + step, n))
-        yield rows, np.abs(points[rows] @ points.T)
+    rows: NDArray[np.integer] | None,
+    f: Monotone,
+    affinity: Callable[[NDArray[np.int64]], NDArray[np.float64]],
+) -> float:
+    """Compare rows of an affinity with f of the inner products, off the diagonal."""
+    largest = 0.0
+    for _, own, inner in _blocks(points, rows):
+        error = np.abs(affinity(own) - np.asarray(f(inner)))
+        error[np.arange(len(own)), own] = 0.0
+        largest = max(largest, float(error.max()))
+    return largest
+
+
+def _votes(by_member: NDArray[Any], own: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the rows ``own`` of the co-association matrix."""
+    n_members, n_samples = by_member.shape
+    total = np.zeros((len(own), n_samples), np.int32)
+    for first in range(0, n_members, 255):  # as many as a byte can count
+        together = np.zeros((len(own), n_samples), np.uint8)
+        for labels in by_member[first : first + 255]:
+            together += (labels[own, None] == labels).view(np.uint8)
+        total += together
+    return total / n_members
 
 
 def _rounding_of_products(points: NDArray[np.float64]) -> float:
@@ -365,7 +495,7 @@ def _rounding_of_products(points: NDArray[np.float64]) -> float:
     return 2 * points.shape[1] * np.finfo(np.float64).eps * largest
 
 
-def _dense_rows(affinity: Any, rows: slice) -> NDArray[np.float64]:
+def _dense_rows(affinity: Any, rows: NDArray[np.int64]) -> NDArray[np.float64]:
     block = affinity[rows]
     return np.asarray(block.toarray() if issparse(block) else block, dtype=np.float64)
 

@@ -1,0 +1,1041 @@
+"""The paper's theorems and lemmas as functions: conditions, constants, failure sums.
+
+Statements are numbered as in [1]_. A theorem becomes a function that returns a
+`Guarantee`: the terms of its failure probability by name, and the conditions without
+which the sum means nothing. Arguments shared by the theorems: ``sizes`` (N_k) and
+``dims`` (d_k) list the clusters, ``q`` is the number of neighbours, ``n_members`` is B,
+``separation`` is C_1 or C_2, ``connectedness`` is C_3, the smallest
+`connectedness_constant` over the clusters.
+
+C_1 and C_2 depend on f, the expected affinity as a function of the absolute inner
+product. c_3 of Theorem 3, ``deviation_rate``, is 2 sqrt(log 2) = 1.665 in the paper,
+smaller than Hoeffding's 2 for averages of variables in [0, 1]: the paper's bound is
+true but weaker. `HOEFFDING_RATE` gives the sharper one.
+
+.. [1] J. Lipor, D. Hong, Y. S. Tan, L. Balzano, "Subspace Clustering using Ensembles of
+   K-Subspaces", Information and Inference, 2021.
+"""
+
+import math
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from types import MappingProxyType
+
+import numpy as np
+from scipy.special import betainc, betaincinv, gammaln
+
+from ekss.theory._missing import Bases, checked_bases
+
+PAPER_RATE = 2 * math.sqrt(math.log(2))
+HOEFFDING_RATE = 2.0
+NOISY_RATE = 1 / 20  # the proof of Lemma 2 has c_2 > 1/20
+
+
+_RELATIONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One inequality a guarantee needs: ``value relation limit``.
+
+    Examples
+    --------
+    >>> Condition("r_0 (Theorem 4)", 0.8, "<", 1.0).holds
+    True
+    """
+
+    name: str
+    value: float
+    relation: str
+    limit: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether the inequality is true; false where a side is not a number."""
+        return bool(_RELATIONS[self.relation](self.value, self.limit))
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """A theorem evaluated: terms of its failure probability, and its conditions.
+
+    Attributes
+    ----------
+    statement : str
+        The theorem.
+    terms : mapping of str to float
+        Every term of the failure sum; that of Theorem 3 is at most 1.
+    conditions : tuple of Condition
+        What the theorem needs.
+    """
+
+    statement: str
+    terms: Mapping[str, float]
+    conditions: tuple[Condition, ...]
+
+    @property
+    def total(self) -> float:
+        """The failure probability, at most 1; it means nothing unless ``applies``."""
+        return min(1.0, sum(self.terms.values()))
+
+    @property
+    def unmet(self) -> tuple[Condition, ...]:
+        """The conditions that fail."""
+        return tuple(c for c in self.conditions if not c.holds)
+
+    @property
+    def applies(self) -> bool:
+        """Whether every condition holds."""
+        return not self.unmet
+
+    @property
+    def holds(self) -> bool:
+        """Whether the theorem applies and its failure probability is below 1."""
+        return self.applies and self.total < 1
+
+
+@dataclass(frozen=True)
+class ProjectionDimension:
+    """Smallest projected dimensions that suffice for no false connections by TSC."""
+
+    deviation_limit: float
+    dimension: int
+    heckel_dimension: int
+
+
+def deviation_failure(
+    n_samples: int, tau: float, n_members: int, *, deviation_rate: float = PAPER_RATE
+) -> float:
+    r"""Theorem 3: chance that EKSS-0 is not tau-angle preserving.
+
+    :math:`\min\{1, N (N-1) e^{-c_3 \tau^2 B}\}`, a union over the pairs of points.
+
+    Parameters
+    ----------
+    n_samples, n_members : int
+        N and B.
+    tau : float
+        Deviation allowed; at 0 or below nothing is promised and 1 is returned.
+    deviation_rate : float, default=PAPER_RATE
+        c_3: `PAPER_RATE`, or the sharper `HOEFFDING_RATE`.
+
+    Returns
+    -------
+    float in [0, 1]
+
+    Examples
+    --------
+    >>> deviation_failure(100, 0.1, 2000) < 1e-10
+    True
+    """
+    if tau <= 0:
+        return 1.0
+    log_pairs = math.log(max(n_samples * (n_samples - 1), 1))
+    return math.exp(min(0.0, log_pairs - deviation_rate * tau**2 * n_members))
+
+
+def members_needed(
+    n_samples: int, tau: float, failure: float, *, deviation_rate: float = PAPER_RATE
+) -> int:
+    r"""Theorem 3 solved for B: the fewest members for a wanted tau and failure.
+
+    .. math:: B \ge \log(N (N-1) / \varepsilon) / (c_3 \tau^2)
+
+    Parameters
+    ----------
+    n_samples : int
+        N, at least 2.
+    tau, failure : float
+        Deviation allowed, positive, and failure probability epsilon in (0, 1).
+    deviation_rate : float, default=PAPER_RATE
+        c_3: `PAPER_RATE`, or the sharper `HOEFFDING_RATE`.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> members_needed(100, 0.1, 0.01)
+    830
+    >>> members_needed(100, 0.1, 0.01, deviation_rate=HOEFFDING_RATE)
+    691
+    """
+    if n_samples < 2 or tau <= 0 or not 0 < failure < 1:
+        raise ValueError(
+            f"n_samples={n_samples}, tau={tau}, failure={failure} must be at least 2, "
+            "positive and in (0, 1); no ensemble reaches anything else"
+        )
+    pairs = n_samples * (n_samples - 1)
+    guess = math.ceil(math.log(pairs / failure) / (deviation_rate * tau**2))
+    for n_members in (guess - 1, guess):  # rounding may move the solution by one
+        got = deviation_failure(
+            n_samples, tau, n_members, deviation_rate=deviation_rate
+        )
+        if got <= failure:
+            return n_members
+    return guess + 1
+
+
+def promised_deviation(
+    n_samples: int,
+    n_members: int,
+    failure: float,
+    *,
+    deviation_rate: float = PAPER_RATE,
+) -> float:
+    r"""Theorem 3 solved for tau: what B members promise.
+
+    :math:`\tau = \sqrt{\log(N (N-1) / \varepsilon) / (c_3 B)}`.
+
+    Parameters
+    ----------
+    n_samples, n_members : int
+        N, at least 2, and B.
+    failure : float
+        epsilon, in (0, 1).
+    deviation_rate : float, default=PAPER_RATE
+        c_3.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> round(promised_deviation(100, 830, 0.01), 3)
+    0.1
+    """
+    log_pairs = math.log(n_samples * (n_samples - 1) / failure)
+    return math.sqrt(log_pairs / (deviation_rate * n_members))
+
+
+def separation_constant_disjoint(
+    f: Callable[[float], float], alpha: float, eta: float
+) -> float:
+    r"""C_1 of Lemma 1: :math:`\{f(\alpha - \eta/2) - f(\alpha - \eta)\} / 2`.
+
+    Parameters
+    ----------
+    f : callable
+        Strictly increasing on [0, 1].
+    alpha, eta : float
+        Denominator of r_s, and how far the numerator is below it. Full data and
+        orthonormal bases: 1 and 1 - r_0; otherwise see `MissingRatio`.
+
+    Returns
+    -------
+    float
+        Positive where eta is; where it is not, 0, for nothing is promised.
+
+    Examples
+    --------
+    >>> separation_constant_disjoint(lambda x: x, 1.0, 0.5)
+    0.125
+    """
+    if eta <= 0:
+        return 0.0
+    return float(f(alpha - eta / 2) - f(max(alpha - eta, 0.0))) / 2
+
+
+def separation_constant_noisy(
+    f: Callable[[float], float],
+    max_affinity: float,
+    noise: float,
+    n_features: int,
+    dims: Sequence[int],
+    n_samples: int,
+) -> float:
+    r"""C_2 of Lemma 2, with :math:`\beta = \sqrt{6 \log N}` and :math:`\nu = 2/3`.
+
+    .. math:: C_2 = \tfrac12 \min_l f(\nu / \sqrt{d_l} - \varepsilon) -
+        f(\beta (1+\beta)\, \mathrm{aff} / \sqrt{d_l} + \varepsilon), \quad
+        \varepsilon = 2 \sigma (1+\sigma) \beta / \sqrt D
+
+    Parameters
+    ----------
+    f : callable
+        Strictly increasing on [0, 1]; its argument is clipped to that range.
+    max_affinity, noise : float
+        Largest affinity and sigma. The affinity bounds the proof's
+        ||U_k^T U_l||_F / sqrt(d_k), so C_2 is never too large.
+    n_features, n_samples : int
+        D and N.
+    dims : sequence of int
+        Dimension of each subspace.
+
+    Returns
+    -------
+    float
+        Positive where Lemma 2's condition holds.
+
+    Examples
+    --------
+    >>> separation_constant_noisy(lambda x: x, 0.0, 0.0, 100, [4, 1], 50) == 1 / 6
+    True
+    """
+    beta = math.sqrt(6 * math.log(n_samples))
+    blur = 2 * noise * (1 + noise) * beta / math.sqrt(n_features)
+    gaps = []
+    for dim in dims:
+        near = max(2 / 3 / math.sqrt(dim) - blur, 0.0)
+        far = min(beta * (1 + beta) * max_affinity / math.sqrt(dim) + blur, 1.0)
+        gaps.append(float(f(near) - f(far)))
+    return min(gaps) / 2
+
+
+def inner_product_probability(limit: float, dim: int) -> float:
+    r"""P(|<a, b>| <= limit) for independent uniform points of S^{dim-1}, exactly.
+
+    :math:`I_{t^2}(1/2, (d-1)/2)`. Lemma 1 needs it at :math:`1 - \eta / (2\alpha) =
+    (1 + r_s) / 2`. Points of S^0 have |<a, b>| = 1.
+
+    Examples
+    --------
+    >>> round(inner_product_probability(0.25, 3), 12)
+    0.25
+    """
+    if limit < 0 or limit >= 1 or dim == 1:
+        return float(limit >= 1)
+    return float(betainc(0.5, (dim - 1) / 2, limit**2))
+
+
+def disjoint_rate(n: int, rho: float, p: float) -> float:
+    r"""c_1 of Lemma 1 for a cluster of n points, the best its proof gives.
+
+    :math:`(e\xi)^{1/\xi} p^{1 - 1/\xi} = e^{-c_1}` with :math:`\xi = (n-1) /
+    (n^\rho - 1)`; :math:`-\log p` at :math:`\rho = 0`.
+
+    Parameters
+    ----------
+    n : int
+        Points of the cluster, at least 2.
+    rho : float in [0, 1)
+        q is below n^rho.
+    p : float in [0, 1]
+        See `inner_product_probability`.
+
+    Returns
+    -------
+    float
+        Positive exactly where n exceeds the N_0 of the lemma.
+
+    Examples
+    --------
+    >>> disjoint_rate(100, 0.0, 0.5) == math.log(2)
+    True
+    """
+    if n < 2 or not 0 <= rho < 1 or not 0 <= p <= 1:
+        raise ValueError(
+            f"n={n}, rho={rho}, p={p} must be at least 2, in [0, 1) and in [0, 1]; "
+            "Lemma 1 says nothing otherwise"
+        )
+    inverse = (n**rho - 1) / (n - 1)
+    decay = -math.log(p) if p > 0 else math.inf
+    cost = inverse * (1 - math.log(inverse)) if inverse > 0 else 0.0
+    return (1 - inverse) * decay - cost
+
+
+def largest_affinity(bases: Bases) -> float:
+    r"""Largest subspace affinity over pairs, the first term of Lemma 2's condition.
+
+    .. math:: \max_{k \ne l} \|U_k^T U_l\|_F / \sqrt{\min(d_k, d_l)}
+
+    Parameters
+    ----------
+    bases : sequence of ndarray of shape (n_features, dim)
+        At least two, orthonormal columns; dims may differ.
+
+    Returns
+    -------
+    float in [0, 1]
+
+    Examples
+    --------
+    >>> largest_affinity([np.eye(3)[:, :1], np.eye(3)[:, 1:]])
+    0.0
+    """
+    return max(
+        float(np.linalg.norm(U.T @ V) / math.sqrt(min(U.shape[1], V.shape[1])))
+        for U, V in combinations(checked_bases(bases), 2)
+    )
+
+
+def noise_condition(
+    max_affinity: float,
+    noise: float,
+    n_samples: int,
+    n_features: int,
+    largest_dim: int,
+    *,
+    q: int,
+    smallest_cluster: int,
+) -> tuple[Condition, ...]:
+    r"""Conditions of Lemma 2 and Theorem 6 (with ``noise=0`` of Theorem 5).
+
+    .. math:: \max_{k \ne l} \mathrm{aff}(S_k, S_l) + \frac{\sigma(1+\sigma)}
+        {\sqrt{\log N}} \sqrt{\frac{d_{max}}{D}} \le \frac{1}{15 \log N},
+
+    :math:`D > 6 \log N` and :math:`q < N_{min} / 6`.
+
+    Parameters
+    ----------
+    max_affinity : float
+        See `largest_affinity`.
+    noise : float
+        sigma; the noise of a point is N(0, sigma^2 / D I_D), so its norm is near sigma.
+    n_samples, n_features, largest_dim : int
+        N, D and d_max.
+    q, smallest_cluster : int
+        q and N_min.
+
+    Returns
+    -------
+    tuple of Condition
+        Affinity, number of features, neighbours.
+
+    Examples
+    --------
+    >>> [c.holds for c in noise_condition(0.001, 0.1, 100, 900, 2, q=3,
+    ...                                   smallest_cluster=50)]
+    [True, True, True]
+    """
+    if n_samples < 2 or noise < 0:
+        raise ValueError(
+            f"n_samples={n_samples} and noise={noise} must be at least 2 and 0; "
+            "give the size of the data and a standard deviation"
+        )
+    log_n = math.log(n_samples)
+    spread = noise * (1 + noise) * math.sqrt(largest_dim / n_features / log_n)
+    total = max_affinity + spread
+    return (
+        Condition("largest affinity plus noise", total, "<=", 1 / (15 * log_n)),
+        Condition("n_features", float(n_features), ">", 6 * log_n),
+        Condition("q against N_min / 6", float(q), "<", smallest_cluster / 6),
+    )
+
+
+def cap_radius(fraction: float, dim: int) -> float:
+    r"""Spherical radius of a cap that covers a fraction of the sphere in R^dim.
+
+    Up to one half a cap of radius t covers :math:`I_{\sin^2 t}((d-1)/2, 1/2) / 2`, the
+    regularised incomplete beta function, inverted here.
+
+    Parameters
+    ----------
+    fraction : float in [0, 1]
+        Share of the area of S^{dim-1}.
+    dim : int
+        1 is the pair of points {-1, 1}: radius 0 covers one half; 2 is the circle.
+
+    Returns
+    -------
+    float in [0, pi]
+
+    Examples
+    --------
+    >>> cap_radius(0.25, 2) == np.pi / 4, round(cap_radius(0.5, 9) / np.pi, 12)
+    (True, 0.5)
+    """
+    if not 0 <= fraction <= 1 or dim < 1:
+        raise ValueError(
+            f"fraction={fraction} must lie in [0, 1] and dim={dim} be at least 1; "
+            "give a share of the sphere S^(dim-1)"
+        )
+    if dim == 1:
+        return 0.0 if fraction <= 0.5 else math.pi
+    if dim == 2:
+        return math.pi * fraction
+    if fraction > 0.5:
+        return math.pi - cap_radius(1 - fraction, dim)
+    half = (dim - 1) / 2
+    if fraction < 0.25:  # the sine is accurate for small caps, the cosine near pi/2
+        return math.asin(math.sqrt(betaincinv(half, 0.5, 2 * fraction)))
+    return math.acos(math.sqrt(betaincinv(0.5, half, 1 - 2 * fraction)))
+
+
+def connectedness_conditions(
+    n: int, dim: int, q: int, gamma: float = 3.0
+) -> tuple[Condition, ...]:
+    r"""Conditions of Theorem 2 for n points uniform on S^{dim-1}.
+
+    :math:`\gamma > 1`, a cap covering :math:`\gamma \log n / n` of the sphere has
+    radius below :math:`\pi / 48`, and
+    :math:`4 (24 \pi)^{d-1} \gamma \log n \le q \le n`.
+
+    Parameters
+    ----------
+    n, dim, q : int
+        Points of the cluster, dimension of its subspace, neighbours kept.
+    gamma : float, default=3.0
+        The value the proofs of Theorems 4 and 5 use.
+
+    Returns
+    -------
+    tuple of Condition
+
+    Notes
+    -----
+    ``dim >= 2`` is our addition: on a line all points have the same inner product, so
+    errors of any size can split them and no positive C_3 exists.
+
+    Examples
+    --------
+    >>> [c.holds for c in connectedness_conditions(100_000, 2, 12_000)]
+    [True, True, True, True, True]
+    """
+    if n < 2 or dim < 1:
+        raise ValueError(f"n={n} and dim={dim} must be at least 2 and 1; add points")
+    needed = 4 * (24 * math.pi) ** (dim - 1) * gamma * math.log(n)
+    radius = cap_radius(min(max(gamma * math.log(n) / n, 0.0), 1.0), dim)
+    return (
+        Condition("gamma", float(gamma), ">", 1.0),
+        Condition("dim for connectedness", float(dim), ">=", 2.0),
+        Condition("cap radius", radius, "<", math.pi / 48),
+        Condition("q against log n", float(q), ">=", needed),
+        Condition("q against n", float(q), "<=", float(n)),
+    )
+
+
+def connectedness_failure(n: int, dim: int, q: int, gamma: float = 3.0) -> Guarantee:
+    r"""Theorem 2: the q-nearest-neighbour graph of one cluster is not connected.
+
+    :math:`2 / (n^{\gamma-1} \gamma \log n)`, for any C_3-angle preserving affinity.
+
+    Parameters
+    ----------
+    n, dim, q : int
+        Points of the cluster, dimension of its subspace, neighbours kept.
+    gamma : float, default=3.0
+        Above 1.
+
+    Returns
+    -------
+    Guarantee
+
+    Examples
+    --------
+    >>> connectedness_failure(100_000, 2, 12_000).holds
+    True
+    """
+    conditions = connectedness_conditions(n, dim, q, gamma)
+    term = 2 / (n ** (gamma - 1) * gamma * math.log(n)) if gamma > 0 else math.inf
+    return Guarantee("Theorem 2", MappingProxyType({"disconnected": term}), conditions)
+
+
+def connectedness_constant(
+    f: Callable[[float], float], n: int, dim: int, gamma: float = 3.0
+) -> float:
+    r"""C_3 of Theorem 2, the deviation under which a cluster stays connected.
+
+    .. math:: C_3 = \tfrac12 \{f(\cos 16\theta) - f(\cos(16\theta + \delta))\},\;
+        \delta = \min\{12\pi (\tfrac{d-1}{3} \tfrac{L(S^{d-1})}{L(S^{d-2})}
+        \tfrac{\gamma \log n}{n})^{1/(d-1)}, \tfrac\pi2 - 24\theta\}
+
+    with theta the radius of a cap covering gamma log n / n of the sphere.
+
+    Parameters
+    ----------
+    f : callable
+        Strictly increasing on [0, 1]: absolute inner product to expected affinity.
+    n, dim : int
+        Points of the cluster and dimension of its subspace, at least 2.
+    gamma : float, default=3.0
+        As in `connectedness_conditions`.
+
+    Returns
+    -------
+    float
+        Positive where the conditions of Theorem 2 hold; 0 where the cap is too large.
+
+    Notes
+    -----
+    C_3 falls to 0 as n grows beyond the smallest n the theorem allows, so over
+    clusters of one dimension the largest decides, not N_min as Theorem 4 says: take
+    the minimum over the clusters. Differences of f below rounding come out as 0.
+
+    Examples
+    --------
+    >>> connectedness_constant(lambda x: x, 100_000, 2) > 0
+    True
+    """
+    if n < 2 or dim < 2:
+        raise ValueError(
+            f"n={n} and dim={dim} must both be at least 2; points on a line have no C_3"
+        )
+    fraction = gamma * math.log(n) / n
+    theta = cap_radius(min(fraction, 1.0), dim)
+    if theta >= math.pi / 48:
+        return 0.0
+    # L(S^{d-1}) / L(S^{d-2}) = sqrt(pi) Gamma((d-1)/2) / Gamma(d/2)
+    areas = math.sqrt(math.pi) * math.exp(gammaln((dim - 1) / 2) - gammaln(dim / 2))
+    spread = ((dim - 1) / 3 * areas * fraction) ** (1 / (dim - 1))
+    delta = min(12 * math.pi * spread, math.pi / 2 - 24 * theta)
+    gap = f(math.cos(16 * theta)) - f(math.cos(16 * theta + delta))
+    return float(gap) / 2
+
+
+def projection_dimension(
+    n_samples: int,
+    dim: int,
+    *,
+    constant: float,
+    concentration: float,
+    tau: float | None = None,
+) -> ProjectionDimension:
+    r"""Projected dimension p after which TSC has no false connections (Theorem 8).
+
+    The discussion asks :math:`\tau < \bar c / \sqrt d` with
+    :math:`\bar c = (5 - 2\sqrt6) / 15` and :math:`p > (C / \tau^2) \log N`; Heckel,
+    Tschannen and Bölcskei ask :math:`p \ge (825 / c_3)\, d \log^2 N`.
+
+    Parameters
+    ----------
+    n_samples, dim : int
+        N and the dimension of the subspaces.
+    constant, concentration : float
+        C of the random projection, and c_3 of its failure 2 exp(-c_3 tau^2 p); the
+        paper leaves both open.
+    tau : float, default=None
+        Deviation wanted, below the limit; None takes the limit, the smallest p.
+
+    Returns
+    -------
+    ProjectionDimension
+
+    Examples
+    --------
+    >>> projection_dimension(1000, 4, constant=1.0, concentration=1.0).heckel_dimension
+    157467
+    """
+    limit = (5 - 2 * math.sqrt(6)) / 15 / math.sqrt(dim)
+    if tau is not None and not 0 < tau < limit:
+        raise ValueError(
+            f"tau={tau} must lie in (0, {limit:.3g}), the limit for dim={dim}; lower it"
+        )
+    log_n = math.log(n_samples)
+    ours = constant / (tau or limit) ** 2 * log_n
+    heckel = 825 / concentration * dim * log_n**2
+    return ProjectionDimension(limit, math.floor(ours) + 1, math.ceil(heckel))
+
+
+def lemma_one(
+    sizes: Sequence[int], dims: Sequence[int], ratio: float, rho: float
+) -> tuple[float, Condition]:
+    """Return the term of Lemma 1, and the condition on c_1 of the worst cluster."""
+    limit = (1 + ratio) / 2
+    rates = [
+        disjoint_rate(n, rho, inner_product_probability(limit, dim))
+        for n, dim in zip(sizes, dims, strict=True)
+    ]
+    return too_few_term(sizes, rates), Condition("rate c_1", min(rates), ">", 0.0)
+
+
+def lemma_two(
+    sizes: Sequence[int],
+    dims: Sequence[int],
+    q: int,
+    n_features: int,
+    max_affinity: float,
+    noise: float,
+) -> tuple[Condition, ...]:
+    """Return the conditions of Lemma 2 for the clusters listed."""
+    return noise_condition(
+        max_affinity,
+        noise,
+        sum(sizes),
+        n_features,
+        max(dims),
+        q=q,
+        smallest_cluster=min(sizes),
+    )
+
+
+def connecting_neighbours(
+    sizes: Sequence[int], dims: Sequence[int], q: int
+) -> tuple[Condition, ...]:
+    """Return q >= c_4 log N_max (gamma is 3), and that no cluster is a line."""
+    needed = 12 * (24 * math.pi) ** (max(dims) - 1) * math.log(max(sizes))
+    return (
+        Condition("q against log N_max", float(q), ">=", needed),
+        Condition("dim for connectedness", float(min(dims)), ">=", 2.0),
+    )
+
+
+def positive_constants(**constants: float) -> tuple[Condition, ...]:
+    """Return the condition that each constant is positive."""
+    return tuple(Condition(name, c, ">", 0.0) for name, c in constants.items())
+
+
+def too_few_term(sizes: Sequence[int], rates: Sequence[float]) -> float:
+    """Return the sum of N_k exp(-c (N_k - 1)), c given per cluster."""
+    pairs = zip(sizes, rates, strict=True)
+    return sum(n * math.exp(min(-rate * (n - 1), 0.0)) for n, rate in pairs)
+
+
+def disconnected_term(sizes: Sequence[int]) -> float:
+    """Return the sum of 2 / N_k^2, Theorem 2 for gamma 3 and N_k of 2 or more."""
+    return sum(2 / n**2 for n in sizes)
+
+
+def deviation_term(
+    sizes: Sequence[int], tau: float, n_members: int, rate: float
+) -> float:
+    """Return the term of Theorem 3 for all points together."""
+    return deviation_failure(sum(sizes), tau, n_members, deviation_rate=rate)
+
+
+def disjoint_failure(
+    sizes: Sequence[int],
+    dims: Sequence[int],
+    q: int,
+    n_members: int,
+    *,
+    ratio: float,
+    rho: float,
+    separation: float,
+    connectedness: float,
+    deviation_rate: float = PAPER_RATE,
+) -> Guarantee:
+    r"""Theorem 4: EKSS-0 does not cluster disjoint subspaces correctly.
+
+    .. math:: \sum_k (N_k e^{-c_1 (N_k - 1)} + 2 N_k^{-2})
+        + N (N-1) e^{-c_3 B \min\{C_1, C_3\}^2}
+
+    Parameters
+    ----------
+    sizes, dims : sequence of int
+        Points and dimension of each cluster.
+    q, n_members : int
+        q and B.
+    ratio : float
+        r_0, the largest cosine between two subspaces; c_1 follows from it per cluster.
+    rho : float in [0, 1)
+        Free exponent: q is at most N_min^rho.
+    separation, connectedness : float
+        C_1 and C_3, for the f of EKSS-0.
+    deviation_rate : float, default=PAPER_RATE
+        c_3: `PAPER_RATE`, or the sharper `HOEFFDING_RATE`.
+
+    Returns
+    -------
+    Guarantee
+        "rate c_1" above 0 stands for the paper's N_min > N_0.
+
+    Examples
+    --------
+    >>> disjoint_failure([100] * 2, [2] * 2, 5, 9000, ratio=0.5, rho=0.4,
+    ...                  separation=0.1, connectedness=0.1).unmet[0].name
+    'q against log N_max'
+    """
+    near, rate = lemma_one(sizes, dims, ratio, rho)
+    tau = min(separation, connectedness)
+    conditions = (
+        Condition("ratio r_0", ratio, "<", 1.0),
+        rate,
+        *connecting_neighbours(sizes, dims, q),
+        Condition("q against N_min^rho", q, "<=", min(sizes) ** rho),
+        *positive_constants(C_1=separation, C_3=connectedness),
+    )
+    terms = {
+        "too few near neighbours": near,
+        "disconnected": disconnected_term(sizes),
+        "deviation": deviation_term(sizes, tau, n_members, deviation_rate),
+    }
+    return Guarantee("Theorem 4", MappingProxyType(terms), conditions)
+
+
+def bounded_affinity_failure(
+    sizes: Sequence[int],
+    dims: Sequence[int],
+    q: int,
+    n_members: int,
+    *,
+    n_features: int,
+    max_affinity: float,
+    separation: float,
+    connectedness: float,
+    noisy_rate: float = NOISY_RATE,
+    deviation_rate: float = PAPER_RATE,
+) -> Guarantee:
+    r"""Theorem 5: EKSS-0 does not cluster subspaces of bounded affinity correctly.
+
+    .. math:: 10/N + \sum_k (N_k e^{-c_2 (N_k - 1)} + 2 N_k^{-2})
+        + N (N-1) e^{-c_3 B \min\{C_2, C_3\}^2}
+
+    Parameters
+    ----------
+    sizes, dims, q, n_members, connectedness, deviation_rate
+        As in `disjoint_failure`.
+    n_features : int
+        D, above 6 log N: Lemma 2 asks for it, the theorem omits it.
+    max_affinity : float
+        Largest affinity of two subspaces.
+    separation : float
+        C_2, see `separation_constant_noisy` with noise 0.
+    noisy_rate : float, default=1/20
+        c_2, above 1/20 by the proof of Lemma 2.
+
+    Returns
+    -------
+    Guarantee
+
+    Notes
+    -----
+    The paper prints a minus before 2 N_k^{-2}; the union bound adds, and so do we.
+
+    Examples
+    --------
+    >>> bounded_affinity_failure([100] * 2, [2] * 2, 5, 9000, n_features=50,
+    ...     max_affinity=0.0, separation=0.1, connectedness=0.1).applies
+    False
+    """
+    tau = min(separation, connectedness)
+    conditions = (
+        *lemma_two(sizes, dims, q, n_features, max_affinity, 0.0),
+        *connecting_neighbours(sizes, dims, q),
+        *positive_constants(C_2=separation, C_3=connectedness),
+    )
+    terms = {
+        "far points look near": 10 / sum(sizes),
+        "too few near neighbours": too_few_term(sizes, [noisy_rate] * len(sizes)),
+        "disconnected": disconnected_term(sizes),
+        "deviation": deviation_term(sizes, tau, n_members, deviation_rate),
+    }
+    return Guarantee("Theorem 5", MappingProxyType(terms), conditions)
+
+
+def noisy_failure(
+    sizes: Sequence[int],
+    dims: Sequence[int],
+    q: int,
+    n_members: int,
+    *,
+    n_features: int,
+    max_affinity: float,
+    noise: float,
+    separation: float,
+    noisy_rate: float = NOISY_RATE,
+    deviation_rate: float = PAPER_RATE,
+) -> Guarantee:
+    r"""Theorem 6: EKSS-0 has false connections on noisy data.
+
+    .. math:: 10/N + \sum_k N_k e^{-c_2 (N_k - 1)} + N (N-1) e^{-c_3 C_2^2 B}
+
+    Parameters
+    ----------
+    sizes, dims, q, n_members, n_features, max_affinity, noisy_rate, deviation_rate
+        As in `bounded_affinity_failure`.
+    noise : float
+        sigma, see `noise_condition`.
+    separation : float
+        C_2, see `separation_constant_noisy`.
+
+    Returns
+    -------
+    Guarantee
+
+    Notes
+    -----
+    The proof uses f(|<x_i, x_j>|) for noisy points, whose norm is not 1, while EKSS-0
+    sees angles only; the statement is evaluated as printed.
+
+    Examples
+    --------
+    >>> noisy_failure([500] * 2, [2] * 2, 5, 20_000, n_features=5000, noise=0.1,
+    ...               max_affinity=0.0, separation=0.1).holds
+    True
+    """
+    conditions = (
+        *lemma_two(sizes, dims, q, n_features, max_affinity, noise),
+        *positive_constants(C_2=separation),
+    )
+    terms = {
+        "far points look near": 10 / sum(sizes),
+        "too few near neighbours": too_few_term(sizes, [noisy_rate] * len(sizes)),
+        "deviation": deviation_term(sizes, separation, n_members, deviation_rate),
+    }
+    return Guarantee("Theorem 6", MappingProxyType(terms), conditions)
+
+
+def missing_failure(
+    n: int,
+    n_clusters: int,
+    dim: int,
+    q: int,
+    n_members: int,
+    *,
+    n_features: int,
+    n_missing: int,
+    ratio: float,
+    rho: float,
+    separation: float,
+    c5: float,
+    c6: float,
+    c7: float,
+    deviation_rate: float = PAPER_RATE,
+) -> Guarantee:
+    r"""Theorem 7: EKSS-0 has false connections, entries missing, Gaussian bases.
+
+    .. math:: N e^{-c_1 (n-1)} + N (N-1) e^{-c_3 C_1^2 B} + 4 e^{-c_7 D}
+
+    if :math:`D - 3 c_5 d - c_5 \log K \ge s (c_5 \log(D e / (2 s)) + c_6)`.
+
+    Parameters
+    ----------
+    n, n_clusters, dim : int
+        Points of each cluster, clusters and their dimension.
+    q, n_members, rho, deviation_rate
+        As in `disjoint_failure`.
+    n_features, n_missing : int
+        D and s.
+    ratio, separation : float
+        r_s (see `missing_ratio`) and C_1.
+    c5, c6, c7 : float
+        Constants the paper leaves open; where the bases are known
+        `fixed_missing_failure` does without them.
+
+    Returns
+    -------
+    Guarantee
+
+    Examples
+    --------
+    >>> missing_failure(500, 2, 2, 3, 20_000, n_features=100, n_missing=1, ratio=0.5,
+    ...     rho=0.2, separation=0.1, c5=1.0, c6=1.0, c7=1.0).holds
+    True
+    """
+    fixed = fixed_missing_failure(
+        [n] * n_clusters,
+        [dim] * n_clusters,
+        q,
+        n_members,
+        ratio=ratio,
+        rho=rho,
+        separation=separation,
+        deviation_rate=deviation_rate,
+    )
+    room = n_features - 3 * c5 * dim - c5 * math.log(n_clusters)
+    lost = 0.0
+    if n_missing:
+        per_entry = c5 * math.log(n_features * math.e / (2 * n_missing)) + c6
+        lost = n_missing * per_entry
+    conditions = (Condition("room for missing entries", room, ">=", lost),)
+    terms = {**fixed.terms, "bases too close": 4 * math.exp(-c7 * n_features)}
+    return Guarantee(
+        "Theorem 7", MappingProxyType(terms), fixed.conditions + conditions
+    )
+
+
+def fixed_missing_failure(
+    sizes: Sequence[int],
+    dims: Sequence[int],
+    q: int,
+    n_members: int,
+    *,
+    ratio: float,
+    rho: float,
+    separation: float,
+    deviation_rate: float = PAPER_RATE,
+) -> Guarantee:
+    r"""Lemma 1 with Theorem 3: Theorem 7 for bases that are known, not random.
+
+    :math:`\sum_k N_k e^{-c_1 (N_k - 1)} + N (N-1) e^{-c_3 C_1^2 B}` if r_s < 1.
+
+    Parameters
+    ----------
+    sizes, dims, q, n_members, rho, deviation_rate
+        As in `disjoint_failure`.
+    ratio, separation : float
+        r_s or an upper bound (see `missing_ratio`), and C_1.
+
+    Returns
+    -------
+    Guarantee
+
+    Notes
+    -----
+    The proof needs missing entries chosen without looking at the points, and uses
+    f(|<x_i, x_j>|) though points with missing entries do not have norm 1.
+
+    Examples
+    --------
+    >>> fixed_missing_failure([500] * 2, [2] * 2, 3, 20_000, ratio=0.5, rho=0.2,
+    ...                       separation=0.1).holds
+    True
+    """
+    near, rate = lemma_one(sizes, dims, ratio, rho)
+    conditions = (
+        Condition("ratio r_s", ratio, "<", 1.0),
+        rate,
+        Condition("q against N_min^rho", q, "<", min(sizes) ** rho),
+        *positive_constants(C_1=separation),
+    )
+    terms = {
+        "too few near neighbours": near,
+        "deviation": deviation_term(sizes, separation, n_members, deviation_rate),
+    }
+    return Guarantee("Lemma 1", MappingProxyType(terms), conditions)
+
+
+def reduced_failure(
+    sizes: Sequence[int],
+    dims: Sequence[int],
+    q: int,
+    n_components: int,
+    *,
+    n_features: int,
+    max_affinity: float,
+    separation: float,
+    connectedness: float,
+    constant: float,
+    concentration: float,
+    noisy_rate: float = NOISY_RATE,
+) -> Guarantee:
+    r"""Theorem 8: TSC on randomly projected data does not cluster correctly.
+
+    .. math:: 10/N + \sum_k (N_k e^{-c_2 (N_k - 1)} + 2 N_k^{-2})
+        + 2 e^{-\tilde c \min\{C_2, C_3\}^2 p}
+
+    Parameters
+    ----------
+    sizes, dims, q, n_features, max_affinity, noisy_rate
+        As in `bounded_affinity_failure`.
+    n_components : int
+        p, the dimension after projection.
+    separation, connectedness : float
+        C_2 and C_3 for f(x) = x.
+    constant, concentration : float
+        C of p > (C / tau^2) log N, and c-tilde; the paper leaves both open.
+
+    Returns
+    -------
+    Guarantee
+
+    Notes
+    -----
+    The paper prints a minus before 2 N_k^{-2}; the union bound adds, and so do we.
+
+    Examples
+    --------
+    >>> reduced_failure([100] * 2, [2] * 2, 5, 40, n_features=50, max_affinity=0.0,
+    ...     separation=0.1, connectedness=0.1, constant=1.0, concentration=1.0).applies
+    False
+    """
+    tau = max(min(separation, connectedness), 0.0)
+    needed = constant * math.log(sum(sizes)) / tau**2 if tau else math.inf
+    conditions = (
+        *lemma_two(sizes, dims, q, n_features, max_affinity, 0.0),
+        *connecting_neighbours(sizes, dims, q),
+        *positive_constants(C_2=separation, C_3=connectedness),
+        Condition("n_components against log N", float(n_components), ">", needed),
+    )
+    terms = {
+        "far points look near": 10 / sum(sizes),
+        "too few near neighbours": too_few_term(sizes, [noisy_rate] * len(sizes)),
+        "disconnected": disconnected_term(sizes),
+        "projection": 2 * math.exp(-concentration * tau**2 * n_components),
+    }
+    return Guarantee("Theorem 8", MappingProxyType(terms), conditions)

@@ -1,0 +1,229 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ekss import EKSS
+from ekss.core.ensemble import MemberOptions
+from ekss.datasets import make_union_of_subspaces
+from ekss.ensemble import automatic
+from ekss.ensemble.automatic import (
+    Count,
+    coarse_grid,
+    confirmed_clusters,
+    fine_grid,
+    is_near,
+    judge_options,
+    seek_counts,
+    smoothed,
+)
+from ekss.ensemble.decide import Geometry, Plan
+from ekss.metrics import clustering_error
+
+
+def make_union(n_subspaces, n_per_subspace=40, *, noise=0.1, dims=3, seed=0):
+    return make_union_of_subspaces(
+        n_subspaces=n_subspaces,
+        dims=dims,
+        n_features=30,
+        n_per_subspace=n_per_subspace,
+        noise=noise,
+        random_state=seed,
+    )
+
+
+@pytest.mark.parametrize("guess", [2, 3, 8, 20, 100])
+def test_grids_reach_from_a_third_to_three_times_the_guess_in_small_steps(guess):
+    coarse = coarse_grid(guess, 10_000)
+    assert coarse[0] == max(2, round(guess / 3))
+    assert coarse[-1] == 3 * guess
+    ratios = np.array(coarse[1:]) / coarse[:-1]
+    steps = np.diff(coarse)
+    assert ((ratios < 1.35) | (steps == 1)).all()
+    for best in coarse:
+        fine = fine_grid(best, coarse)
+        tried = sorted({*coarse, *fine})
+        place = tried.index(best)
+        beside = tried[max(place - 1, 0) : place + 2]
+        assert (np.diff(beside) <= max(1, 0.1 * best)).all()
+
+
+def test_grids_stay_below_the_limit():
+    assert coarse_grid(8, 5) == (3, 4, 5)
+    assert coarse_grid(8, 2) == (2,)
+    assert max(coarse_grid(20, 33)) == 33
+
+
+def test_numbers_up_to_two_and_a_half_times_the_guess_are_near():
+    assert is_near(8, 8)
+    assert is_near(20, 8)
+    assert is_near(19, 20)
+    assert not is_near(21, 8)
+    assert not is_near(7, 8)
+
+
+@pytest.mark.parametrize(
+    ("guess", "candidates"), [(1, (1, 1)), (2, (2, 2)), (3, (2, 3)), (20, (15, 20))]
+)
+def test_judges_have_hardly_as_many_candidates_as_clusters(guess, candidates):
+    members = MemberOptions((4 * guess, 8 * guess), (1, 6), 5, least_points=3)
+    plan = Plan(None, None, guess, Geometry(affine=False, low=2, high=6), ())
+    judges = judge_options(members, plan)
+    assert judges.n_candidates == candidates
+    assert judges.subspace_dim == (2, 6)
+    assert (judges.max_iter, judges.least_points) == (5, 3)
+
+
+def search(found_for, n_samples=1000, confirmed=lambda guess: 1.0, first=8):
+    """Run the search on made-up findings; return the guesses and the number found."""
+    guesses = []
+
+    def count(guess):
+        guesses.append(guess)
+        return (Count(found_for(guess), -1.0, confirmed(guess)),)
+
+    counts = seek_counts(count, n_samples, first)
+    return guesses, counts[0].n_clusters
+
+
+def test_search_stops_where_the_number_is_near_the_guess():
+    assert search(lambda guess: 10) == ([8], 10)
+    assert search(lambda guess: 22) == ([8, 22], 22)
+    assert search(lambda guess: 5) == ([8, 5], 5)
+    assert search(lambda guess: 2, first=3) == ([3], 2)
+    assert search(lambda guess: 9, first=3) == ([3, 9], 9)
+    assert search(lambda guess: 2, n_samples=2) == ([2], 2)
+
+
+def test_search_moves_down_to_judges_of_two_or_three_candidates():
+    assert search(lambda guess: max(2, guess // 2)) == ([8, 4, 3], 2)
+    assert search(lambda guess: 2) == ([8, 3], 2)
+
+
+def test_search_ends_when_findings_go_round_or_run_away():
+    assert search(lambda guess: 3 if guess == 8 else 8) == ([8, 3], 8)
+    guesses, found = search(lambda guess: 3 * guess, 100_000)
+    assert guesses == [8, 24, 72, 216, 648]
+    assert found == 3 * 648
+
+
+def test_guess_is_raised_where_nothing_is_confirmed():
+    guesses, found = search(lambda guess: 40, confirmed=lambda guess: guess - 20)
+    assert guesses == [8, 24]
+    assert found == 40
+
+
+def test_first_findings_are_kept_if_nothing_is_ever_confirmed():
+    def find(guess):
+        return guess // 2
+
+    assert search(find, 300, lambda guess: -1.0) == ([8, 24], 4)
+    assert search(find, 1000, lambda guess: 0.0) == ([8, 24, 72], 4)
+
+
+def test_last_confirmed_findings_are_kept():
+    guesses, found = search(lambda guess: 4 * guess, 1000, lambda guess: 20 - guess)
+    assert guesses == [8, 32]
+    assert found == 32
+
+
+def test_search_without_findings_gives_none():
+    assert seek_counts(lambda guess: (), 3, 8) == ()
+
+
+def slowly_confirmed(labels, judges):
+    """Return the definition, point by point and pair by pair."""
+    n_points, n_clusters = len(labels), labels.max() + 1
+    each = np.zeros(n_points)
+    for i in range(n_points):
+        share = np.zeros(n_clusters)
+        for judge in judges.T:
+            together = [j for j in range(n_points) if j != i and judge[j] == judge[i]]
+            for j in together:
+                share[labels[j]] += 1 / len(together)
+        own, other = share[labels[i]], np.delete(share, labels[i]).max()
+        each[i] = (own - other) / max(own, other) if max(own, other) > 0 else 0
+    return sum(each[labels == k].mean() - 0.15 for k in range(n_clusters))
+
+
+def test_confirmed_clusters_are_those_of_the_definition():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(3, size=30)
+    judges = rng.integers(4, size=(30, 5)).astype(np.uint8)
+    expected = slowly_confirmed(labels, judges)
+    assert confirmed_clusters(labels, 3, judges) == pytest.approx(expected, abs=1e-5)
+
+
+def test_neither_a_split_nor_a_merged_class_is_confirmed():
+    # Judges of two candidates put whole classes together, each time others.
+    target = np.repeat(np.arange(4), 20)
+    sides = np.array([[0, 0, 1, 1], [0, 1, 0, 1], [0, 1, 1, 0]], np.uint8)
+    judges = sides[:, target].T
+    right = confirmed_clusters(target, 4, judges)
+    split = np.where((target == 0) & (np.arange(80) % 2 == 1), 4, target)
+    merged = np.where(target == 3, 2, target)
+    assert right > 4 * 0.4
+    assert confirmed_clusters(split, 5, judges) < right - 0.5
+    assert confirmed_clusters(merged, 3, judges) < right - 0.5
+
+
+@pytest.mark.parametrize(
+    ("n_subspaces", "options"),
+    [
+        (2, {}),
+        (5, {"noise": 0.3}),
+        (12, {}),
+        (3, {"n_per_subspace": [90, 60, 40]}),
+        (4, {"dims": [1, 2, 4, 6]}),
+    ],
+)
+def test_planted_number_of_clusters_is_found(n_subspaces, options):
+    data = make_union(n_subspaces, **options)
+    model = EKSS("auto", random_state=0, n_members=60, n_jobs=2).fit(data.data)
+    assert model.n_clusters_ == n_subspaces
+    assert clustering_error(data.target, model.labels_) < 0.03
+    best = model.counts_[0]
+    assert best.n_clusters == n_subspaces
+    assert 0 < best.confirmed <= 0.85 * n_subspaces
+    scores = [count.score for count in model.counts_]
+    assert scores == sorted(scores)
+    assert len({count.n_clusters for count in model.counts_}) == len(scores) > 3
+
+
+def test_number_is_sought_on_a_sample_of_many_points(monkeypatch):
+    monkeypatch.setattr(automatic, "COUNT", replace(automatic.COUNT, rows=150))
+    data = make_union(4, n_per_subspace=100)
+    model = EKSS("auto", random_state=0, n_members=60).fit(data.data)
+    assert model.n_clusters_ == 4
+    assert clustering_error(data.target, model.labels_) == 0
+
+
+def test_number_found_gives_the_labels_of_the_number_given():
+    data = make_union(3)
+    found = EKSS("auto", random_state=0, n_members=40).fit(data.data)
+    given = EKSS(3, random_state=0, n_members=40).fit(data.data)
+    np.testing.assert_array_equal(found.labels_, given.labels_)
+    assert given.counts_ == ()
+
+
+@pytest.mark.parametrize("n_samples", [2, 5, 9, 20])
+def test_few_points_get_a_number_too(n_samples):
+    X = np.random.default_rng(0).standard_normal((n_samples, 6))
+    model = EKSS("auto", n_members=5, random_state=0).fit(X)
+    assert 1 <= model.n_clusters_ <= n_samples
+    assert model.labels_.max() < model.n_clusters_
+
+
+def test_word_other_than_auto_is_refused():
+    with pytest.raises(ValueError, match="n_clusters='many' is not known"):
+        EKSS("many").fit(np.eye(10))
+
+
+def test_scores_of_close_numbers_are_averaged():
+    scores = {9: -3.0, 10: -4.0, 38: -10.0, 39: -13.0, 40: -10.0, 60: -12.0}
+    counts = [Count(number, score, 1.0) for number, score in scores.items()]
+    found = {count.n_clusters: count for count in smoothed(counts)}
+    assert [found[n].score for n in (9, 10, 60)] == [-3, -4, -12]
+    assert found[39].score == pytest.approx(-11)
+    assert found[38].score == pytest.approx(-11.5)
+    assert all(count.confirmed == 1 for count in found.values())
