@@ -283,7 +283,8 @@ def build(
     params : mapping
         JSON types: lists become tuples, and mappings ``member`` and ``cut`` become
         :class:`~ekss.KSSMember` and :class:`~ekss.CutOptions`. The only cutter that
-        JSON can name is "paper", k-means on K eigenvectors.
+        JSON can name is "paper", k-means on K eigenvectors, which leaves nothing to
+        score.
     seed, n_jobs : int
     """
     from ekss.ensemble import CutOptions, KSSMember
@@ -294,7 +295,7 @@ def build(
     if "cut" in given:
         options = dict(given["cut"])
         if options.get("cutters") == "paper":
-            options["cutters"] = (paper_cut,)
+            options |= {"cutters": (paper_cut,), "score": _all_equal}
         given["cut"] = CutOptions(**options)
     module, _, name = estimator.partition(":")
     make = getattr(import_module(module), name)
