@@ -17,8 +17,8 @@ from ekss.benchmarks import (
     write_table3,
 )
 from ekss.benchmarks._data import prepare_features, read_features, recipe_of
+from ekss.benchmarks._methods import COLUMNS, settings
 from ekss.benchmarks._paper import ERRORS, NOT_EXPLAINED, NOTES, SIZES, parameters
-from ekss.benchmarks._settings import COLUMNS, settings
 from ekss.benchmarks._table1 import run_cell
 from ekss.benchmarks._tables import entries_of, summarise
 
