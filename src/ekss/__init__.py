@@ -6,6 +6,8 @@ The estimators are loaded on first use, so that the command answers at once.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ekss.methods import CLASSES, imported
+
 if TYPE_CHECKING:
     from ekss.ensemble import CutOptions, KSSMember
     from ekss.estimators import (
@@ -48,6 +50,9 @@ _PARTS = ("datasets", "graph", "io", "metrics", "preprocessing", "report", "theo
 def __getattr__(name: str) -> Any:
     if name in _PARTS:
         return import_module(f"ekss.{name}")
+    for place in CLASSES.values():
+        if place.endswith(f":{name}"):
+            return imported(place)
     if name in ("CutOptions", "KSSMember"):
         return getattr(import_module("ekss.ensemble"), name)
     if name in __all__:

@@ -7,6 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from ekss import (
@@ -142,3 +144,10 @@ def test_refit_keeps_nothing_of_the_last_fit():
     model.fit(points())
     assert not hasattr(model, "feature_names_in_")
     assert vars(model).keys() == vars(KSS(3, random_state=0).fit(points())).keys()
+
+
+def test_refit_keeps_what_scikit_learn_put_there():
+    model = KSS(3, random_state=0).set_output(transform="pandas")
+    for _ in range(2):
+        assert isinstance(model.fit(points()).transform(points()), pd.DataFrame)
+    assert len(make_pipeline(StandardScaler(), model).fit_predict(points())) == 60

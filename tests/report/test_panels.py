@@ -16,7 +16,7 @@ PAGES = {"clusters": _clusters.SECTIONS, "guarantees": _guarantees.SECTIONS}
 
 
 def placed(sections):
-    return [draw for section in sections for draw in section.panels]
+    return [draw for section in sections for draw in section.drawers]
 
 
 def panel_functions():

@@ -18,18 +18,8 @@ from ekss.cli._output import Voice
 from ekss.cli._reading import Read, Source, read
 from ekss.core.bases import Flats, fit_clusters, group_rows, squared_residuals
 from ekss.core.scaling import unit_rows
+from ekss.methods import CLASSES, imported
 
-_CLASSES = {
-    Method.EKSS: "EKSS",
-    Method.PAPER: "PaperEKSS",
-    Method.KSS: "KSS",
-    Method.COPKSS: "CoPKSS",
-    Method.MKF: "MedianKFlats",
-    Method.TSC: "TSC",
-    Method.SSC: "SSC",
-    Method.SSCOMP: "SSCOMP",
-    Method.ENSC: "EnSC",
-}
 _PARAMETERS = {
     "dim": "subspace_dim",
     "q": "n_neighbors",
@@ -120,9 +110,7 @@ def in_options(text: str) -> str:
 
 
 def _class_of(method: str) -> Any:
-    import ekss.estimators
-
-    return getattr(ekss.estimators, _CLASSES[Method(method)])
+    return imported(CLASSES[method])
 
 
 def _option(name: str) -> str:

@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from ekss.methods import CLASSES
 
 work = partial(typer.Option, rich_help_panel="Clustering")
 reading = partial(typer.Option, rich_help_panel="Reading")
@@ -22,18 +24,15 @@ messages = partial(typer.Option, rich_help_panel="Messages")
 _STEPS = "unit, remove:N, pca:N, svd:N, scatter or scatter:J"
 
 
-class Method(StrEnum):
-    """The methods, by the names that users type."""
+if TYPE_CHECKING:
 
-    EKSS = "ekss"
-    PAPER = "paper"
-    KSS = "kss"
-    COPKSS = "copkss"
-    MKF = "mkf"
-    TSC = "tsc"
-    SSC = "ssc"
-    SSCOMP = "sscomp"
-    ENSC = "ensc"
+    class Method(StrEnum):
+        """The methods, by the names that users type."""
+
+        EKSS = "ekss"
+
+else:
+    Method = StrEnum("Method", {name.upper(): name for name in CLASSES})
 
 
 @dataclass(frozen=True)

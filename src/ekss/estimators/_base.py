@@ -51,10 +51,11 @@ def checked_rows(
 def store(estimator: Estimator, **fitted: Any) -> Estimator:
     """Give the estimator the attributes of a fit, in place of those it had.
 
-    The last step of every fit, and the only one that writes to the estimator.
+    The last step of every fit, and the only one that writes to the estimator. What
+    scikit-learn keeps there, such as the choice of ``set_output``, stays.
     """
-    parameters = estimator.get_params(deep=False)
-    for name in set(vars(estimator)) - set(parameters):
+    fitted_before = [name for name in vars(estimator) if name.endswith("_")]
+    for name in fitted_before:
         delattr(estimator, name)
     for name, value in fitted.items():
         setattr(estimator, name, value)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import ekss
+from ekss.methods import imported
 from ekss.report._figures import COLOURS, Html
 from ekss.runtime.files import write_atomically
 
@@ -51,12 +52,23 @@ class Panel:
     wide: bool = False
 
 
+Draw = Callable[[Any], Panel | None]
+
+
 @dataclass(frozen=True)
 class Section:
-    """A heading and the functions that draw the panels below it, in order."""
+    """A heading and what draws the panels below it, in order.
+
+    A function can be given by its place, as "module:function".
+    """
 
     title: str
-    panels: tuple[Callable[[Any], Panel | None], ...]
+    panels: tuple[Draw | str, ...]
+
+    @property
+    def drawers(self) -> list[Draw]:
+        """The functions, imported where only their place is given."""
+        return [imported(p) if isinstance(p, str) else p for p in self.panels]
 
 
 @dataclass(frozen=True)
@@ -166,7 +178,7 @@ def render(
     """
     drawn = []
     for section in sections:
-        panels = [panel for draw in section.panels if (panel := draw(subject))]
+        panels = [panel for draw in section.drawers if (panel := draw(subject))]
         groups = [
             (wide, list(group)) for wide, group in groupby(panels, lambda p: p.wide)
         ]

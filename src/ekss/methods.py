@@ -1,0 +1,33 @@
+"""The methods by the names that users type: one line per method.
+
+The command, the tables of the benchmarks and ``ekss`` itself read this table. It
+imports nothing, so that help and ``import ekss`` stay quick.
+"""
+
+from importlib import import_module
+from typing import Any
+
+# Where the class of each method is, as "module:Class".
+CLASSES = {
+    "ekss": "ekss.estimators:EKSS",
+    "paper": "ekss.estimators:PaperEKSS",
+    "kss": "ekss.estimators:KSS",
+    "copkss": "ekss.estimators:CoPKSS",
+    "mkf": "ekss.estimators:MedianKFlats",
+    "tsc": "ekss.estimators:TSC",
+    "ssc": "ekss.estimators:SSC",
+    "sscomp": "ekss.estimators:SSCOMP",
+    "ensc": "ekss.estimators:EnSC",
+}
+
+
+def imported(place: str) -> Any:
+    """Return what stands at "module:name".
+
+    Examples
+    --------
+    >>> imported("ekss.metrics:clustering_error").__name__
+    'clustering_error'
+    """
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
