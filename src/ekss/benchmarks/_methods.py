@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from ekss.benchmarks._data import BenchData, Points
 from ekss.benchmarks._paper import parameters
 from ekss.benchmarks._profiles import Profile
+from ekss.methods import CLASSES
 
 Setting = dict[str, Any]
 
@@ -602,3 +603,10 @@ for _one in (
     Method("ensc", "EnSC", "ekss.estimators:EnSC", searched=True, sweeps=_ENSC),
 ):
     register_method(_one)
+
+# Methods of the package that the paper does not have run as they are.
+_known = {one.estimator for one in METHODS.values()}
+_known |= {one.as_printed for one in METHODS.values()}
+for _name, _place in CLASSES.items():
+    if _place not in _known:
+        register_method(Method(_name, _place.partition(":")[2], _place))
