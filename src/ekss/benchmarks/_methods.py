@@ -50,7 +50,8 @@ class Method:
     affine : bool
         Whether it takes ``affine=True``, for data sets that are.
     trials : bool
-        Whether the best of several random starts counts, as in the paper.
+        Whether the best of several random starts counts, as in the paper; it then
+        takes ``n_init`` and ``max_iter``.
     searched : bool
         Whether LabelFreeSearch has a grid for it.
     whitened : bool
