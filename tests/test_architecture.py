@@ -1,6 +1,7 @@
 """Architecture as ordinary tests: layers, and what an import loads."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,72 +14,74 @@ PACKAGE = Path(ekss.__file__).parent
 ROOT = PACKAGE.parents[1]
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 
-# Each layer may import itself and the layers listed; nothing else of the package.
-MAY_IMPORT = {
-    "core": set(),
-    "graph": {"core"},
-    "metrics": {"core"},
-    "theory": {"core"},
-    "datasets": {"core"},
-    "preprocessing": {"core"},
-    "rows": {"core"},
-    "estimators": {"core", "graph", "rows"},
-    "io": {"core", "rows", "preprocessing", "estimators"},
-    "report": {"core", "graph", "metrics", "theory", "rows", "estimators"},
-    "benchmarks": {
-        "core",
-        "graph",
-        "metrics",
-        "theory",
-        "datasets",
-        "preprocessing",
-        "rows",
-        "estimators",
-    },
-    "cli": {
-        "core",
-        "graph",
-        "metrics",
-        "theory",
-        "datasets",
-        "preprocessing",
-        "rows",
-        "estimators",
-        "io",
-        "report",
-        "benchmarks",
-    },
-}
+# From the top down; a layer may import itself and those of the lines below.
+LAYERS = (
+    ("cli",),
+    ("benchmarks",),
+    ("report",),
+    ("io",),
+    ("estimators",),
+    ("ensemble",),
+    ("graph", "metrics", "theory", "datasets", "preprocessing"),
+    ("runtime",),
+    ("core",),
+    ("methods",),
+)
+HEIGHT = {name: -place for place, line in enumerate(LAYERS) for name in line}
 
 
 def layer_of(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
-def imported_layers(path: Path) -> set[str]:
-    layers = set()
+def imports_of(path: Path) -> set[str]:
+    """Return the full names of everything that a file imports from the package."""
+    names = set()
     for node in ast.walk(ast.parse(path.read_text())):
-        names = []
         if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import"
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-        for name in names:
-            if name.startswith("ekss."):
-                layers.add(name.split(".")[1])
-    return layers
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return {name for name in names if name.startswith("ekss.")}
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(PACKAGE)))
+every_file = pytest.mark.parametrize(
+    "path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE))
+)
+
+
+@every_file
 def test_layers_import_downward_only(path):
     layer = layer_of(path)
     if layer in ("__init__", "__main__"):
         return
-    reached = imported_layers(path) - {layer, "__version__"}
-    if layer == "cli":
-        reached -= {"EKSS", "KSS"}
-    assert reached <= MAY_IMPORT[layer], f"{layer} must not import {reached}"
+    reached = {name.split(".")[1] for name in imports_of(path)}
+    for other in reached - {layer, *ekss.__all__}:
+        assert HEIGHT[other] < HEIGHT[layer], f"{layer} must not import {other}"
+
+
+@every_file
+def test_private_modules_stay_in_their_package(path):
+    for name in imports_of(path):
+        _, layer, *inner = name.split(".")
+        private = [part for part in inner if re.match("_[^_]", part)]
+        assert layer == layer_of(path) or not private, name
+
+
+def test_every_layer_is_listed():
+    found = {layer_of(path) for path in SOURCES} - {"__init__", "__main__"}
+    assert found == set(HEIGHT)
+
+
+def test_page_lists_the_layers_from_the_top_down():
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    table = page.split("## Layers")[1].split("## ")[0]
+    lines = [
+        re.findall(r"`(\w+)`", line)
+        for line in re.findall(r"^\| (`.*?) \|", table, re.M)
+    ]
+    assert [tuple(line) for line in lines][: len(LAYERS) - 1] == list(LAYERS[:-1])
 
 
 def test_import_loads_no_more_than_scikit_learn_does():
