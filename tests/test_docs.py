@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from ekss.benchmarks import DATASETS, METHODS
+
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 EXAMPLES = [
@@ -16,6 +18,17 @@ EXAMPLES = [
 ]
 
 
+@pytest.fixture
+def registries():
+    """Take out again what an example registers."""
+    kept = [(one, dict(one)) for one in (DATASETS, METHODS)]
+    yield
+    for registry, before in kept:
+        registry.clear()
+        registry.update(before)
+
+
+@pytest.mark.usefixtures("registries")
 @pytest.mark.parametrize("code", EXAMPLES)
 def test_example_runs(code, capsys):
     exec(compile(code, "example", "exec"), {"__name__": "example"})

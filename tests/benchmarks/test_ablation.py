@@ -1,3 +1,4 @@
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -92,7 +93,7 @@ def test_every_variant_is_fitted_with_its_own_setting(monkeypatch, tiny_loaders)
 def test_table_has_means_and_seeds_of_what_was_run(plan, tiny, tmp_path):
     folder = tmp_path / "out"
     coil = [cell for cell in plan.cells if cell.dataset == "coil20"]
-    part = type(plan)(plan.name, tuple(coil), plan.work)
+    part = replace(plan, cells=tuple(coil))
     rows = run_plan(part, folder, jobs=1)
     written = write_ablation(plan, rows, folder, tiny)
     assert {path.name for path in written.files} == {

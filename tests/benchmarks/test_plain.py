@@ -14,6 +14,9 @@ from ekss.ensemble import KSSMember
 from ekss.estimators import EKSS, LabelFreeSearch, PaperEKSS
 from ekss.graph import coassociation_topq, spectral_labels
 
+# The paper's dimensions are too large for tiny stand-ins.
+pytestmark = pytest.mark.filterwarnings("ignore::ekss.ClusteringWarning")
+
 DATASETS = ("usps", "eyaleb")  # without and with a direction in common
 
 

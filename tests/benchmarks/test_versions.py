@@ -140,7 +140,7 @@ ALL = {*RUNS}
         ),
         ("benchmarks/_figure1.py", "block diagonal", "diagonal", set()),
         ("benchmarks/_scale.py", "seconds by stage", "seconds of stages", set()),
-        ("benchmarks/_settings.py", "(6, 9)", "(6, 8)", set()),
+        ("benchmarks/_methods.py", "(6, 9)", "(6, 8)", set()),
         ("theory/__init__.py", "", "\nx = 2\n", {"figure2"}),
         ("cli/__init__.py", "", "\nx = 2\n", set()),
     ],

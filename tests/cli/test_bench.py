@@ -3,10 +3,10 @@ import re
 
 import numpy as np
 import pytest
-from ekss.benchmarks._recipes import Points, prepare_features, recipe_of
 from typer.testing import CliRunner
 
-from ekss.benchmarks import PROFILES, SCALE_PROFILES, ScaleProfile
+from ekss.benchmarks import DATASETS, PROFILES, SCALE_PROFILES, Points, ScaleProfile
+from ekss.benchmarks._data import prepare_features, recipe_of
 from ekss.cli import app
 
 
@@ -23,7 +23,7 @@ def home(tmp_path):
         data = np.concatenate([rng.normal(size=(40, 2)) @ rng.normal(size=(2, 30))] * 2)
         return [Points(data, np.repeat([0, 1], 40), "made up")]
 
-    recipe = recipe_of("usps", "plain", PROFILES["smoke"].subset)
+    recipe = recipe_of(DATASETS["usps"], "plain", PROFILES["smoke"].subset)
     prepare_features(tmp_path / "home", recipe, load)
     return tmp_path / "home"
 
@@ -91,7 +91,7 @@ def test_wrong_option_is_refused_in_words(option, value, words, tmp_path):
 
 
 def test_scale_runs_one_cell_after_the_other_and_goes_on(monkeypatch, tmp_path):
-    tiny = ScaleProfile("smoke", (200,), n_members=4, all_pairs=0, free_base=4)
+    tiny = ScaleProfile("smoke", (200,), n_members=4, all_pairs=0, free_members=4)
     monkeypatch.setitem(SCALE_PROFILES, "smoke", tiny)
     arguments = ["scale", "--profile", "smoke", "--workers", 2, "-o", tmp_path]
     result = invoke(*arguments)

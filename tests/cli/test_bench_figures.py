@@ -17,7 +17,7 @@ def tiny(monkeypatch):
     """Make the smoke profile tiny, without UMAP, which compiles for half a minute."""
     smoke = replace(
         FIGURE_PROFILES["smoke"],
-        ekss={"n_members": 5, "max_iter": 1, "base": "power"},
+        ekss={"n_members": 5, "max_iter": 1, "update": "power"},
         zero_members=10,
         angle_members=10,
         ssc_iterations=20,

@@ -2,9 +2,9 @@ import json
 
 import numpy as np
 import pytest
-from ekss.cli._errors import run
 
 from ekss.cli import app
+from ekss.cli._output import run
 from ekss.datasets import make_subspaces_at_angle
 
 

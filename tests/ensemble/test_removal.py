@@ -5,8 +5,6 @@ from dataclasses import replace
 import dask.array as da
 import numpy as np
 import pytest
-from ekss.report._inputs import check_inputs
-from ekss.report._sample import describe
 
 from ekss import EKSS, CutOptions
 from ekss.core.scaling import unit_rows, without
@@ -25,7 +23,7 @@ from ekss.graph import score_cut
 from ekss.io import load_model, save_model
 from ekss.metrics import clustering_error
 from ekss.preprocessing import RemoveComponents, UnitRows
-from ekss.report._facts import gather_facts
+from ekss.report import build
 from ekss.runtime.rows import MemoryRows
 from ekss.runtime.workers import Workers
 
@@ -337,12 +335,11 @@ def test_model_file_keeps_what_is_removed(leaning, chosen_fit, tmp_path):
 
 
 def test_report_sees_points_as_the_estimator_does(leaning, chosen_fit):
-    described = describe(chosen_fit, leaning, None, None, None)
-    inputs = check_inputs(described, image_shape=None, n_frames=None)
+    page = build(chosen_fit, leaning)
+    found = {name: value for name, value in page.summary["found"].items()}
+    assert str(found["remove_components"]) == str(len(chosen_fit.removed_))
     expected = without(leaning, chosen_fit.removed_, unit=True)
-    np.testing.assert_array_equal(inputs.points, expected)
-    told = dict(gather_facts(inputs, None).run.found)
-    assert told["remove_components"] == str(len(chosen_fit.removed_))
+    np.testing.assert_allclose(chosen_fit.preparation_(leaning), expected, atol=1e-12)
 
 
 def test_estimate_counts_trials_where_they_may_be(planted, leaning, tmp_path):

@@ -2,10 +2,10 @@ import io
 import json
 
 import pytest
-from ekss.estimators._counting import Count
 from rich.console import Console
 
 from ekss import EKSS, KSS
+from ekss.ensemble import Count
 from ekss.report import build, summary_table
 
 

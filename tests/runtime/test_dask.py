@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from ekss.runtime.rows import DaskRows, as_rows
+from ekss.runtime.dask import DaskRows
+from ekss.runtime.rows import as_rows
 
 # The workers cannot import the tests.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])

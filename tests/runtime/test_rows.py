@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import zarr
 
-from ekss.runtime.rows import DaskRows, DiskRows, MemoryRows, Rows, as_rows
+from ekss.runtime.dask import DaskRows
+from ekss.runtime.rows import DiskRows, MemoryRows, Rows, as_rows
 
 N, D = 3000, 7
 TYPES = ["f4", "f8", "f2", ">f4", "i8", "i2", "u1", "?"]

@@ -17,6 +17,7 @@ from ekss.benchmarks._figure2 import figure2_page, plan_figure2
 from ekss.benchmarks._figure3 import figure3_page, plan_figure3
 from ekss.benchmarks._figure4 import figure4_page, plan_figure4
 from ekss.benchmarks._hopkins import plan_hopkins, write_hopkins
+from ekss.benchmarks._methods import METHODS, Method, register_method
 from ekss.benchmarks._pages import Study
 from ekss.benchmarks._profiles import (
     FIGURE_PROFILES,
@@ -39,7 +40,6 @@ from ekss.benchmarks._scale import (
     plan_scale,
     write_scale,
 )
-from ekss.benchmarks._settings import METHODS, Method, register_method
 from ekss.benchmarks._table1 import plan_table1
 from ekss.benchmarks._tables import (
     merge_table1,

@@ -90,41 +90,45 @@ def parameters(dataset: str, method: str) -> dict[str, Any] | None:
 # sentence is shown only where the difference is there.
 NOT_EXPLAINED = "not explained yet."
 
+_ONE_FOR_ALL = (
+    "the paper's parameters are the most common ones of 155 sequences that were each "
+    "tuned by the labels, and here they serve all sequences; "
+)
+_FEWER_TRIALS = "the best of 20 trials, where the paper took the best of 1000."
+_MKF_LOWER = (
+    "ours is lower; the paper gives neither the step size nor the number of passes."
+)
+_WHITENED_ONLY = (
+    "the paper says it did not whiten for this method; its figure comes out on "
+    "whitened data only, which are in the label-tuned sweep."
+)
+
 NOTES: dict[tuple[str, str], str] = {
-    ("hopkins155", "ekss"): (
-        "the paper's parameters are the most common ones of 155 sequences that "
-        "were each tuned by the labels, and here they serve all sequences; tuned "
-        "for each sequence the error is below the paper's."
-    ),
+    ("hopkins155", "ekss"): _ONE_FOR_ALL
+    + "tuned for each sequence the error is below the paper's.",
     ("hopkins155", "tsc"): (
         "not established; on the 4 K leading left singular vectors of the tracks "
         "instead of the tracks, q tuned for each sequence gives 5.1, but the "
         "paper says it did no preprocessing."
     ),
-    ("hopkins155", "ssc"): (
-        "the paper's parameters are the most common ones of 155 sequences that "
-        "were each tuned by the labels, and here they serve all sequences; tuned "
-        "for each sequence the error is near the paper's."
-    ),
+    ("hopkins155", "ssc"): _ONE_FOR_ALL
+    + "tuned for each sequence the error is near the paper's.",
     ("hopkins155", "sscomp"): (
         "not established; on the 4 K leading left singular vectors of the tracks "
         "instead of the tracks k = 2 gives 22.9, but the paper says it did no "
         "preprocessing."
     ),
-    ("hopkins155", "ensc"): (
-        "the paper's parameters are the most common ones of 155 sequences that "
-        "were each tuned by the labels, and here they serve all sequences; tuned "
-        "for each sequence it is still above the paper's, for a reason we did not "
-        "find."
+    ("hopkins155", "ensc"): _ONE_FOR_ALL
+    + (
+        "tuned for each sequence it is still above the paper's, for a reason we did "
+        "not find."
     ),
     ("eyaleb", "ekss"): (
         "d = 2, as printed, does not reproduce with PCA members; members of "
         "dimension 5 to 25 come to the published figure, and with three components "
         "removed instead of two the error is lower."
     ),
-    ("eyaleb", "copkss"): (
-        "the best of 20 trials, where the paper took the best of 1000."
-    ),
+    ("eyaleb", "copkss"): _FEWER_TRIALS,
     ("eyaleb", "mkf"): (
         "d = 17, as printed, does not reproduce; with the dimension that the "
         "estimator finds itself the error is 43."
@@ -134,22 +138,14 @@ NOTES: dict[tuple[str, str], str] = {
         "one or two iterations and rises to 69 at convergence, so the published "
         "figure seems to come from coefficients that had not converged."
     ),
-    ("eyaleb", "sscomp"): (
-        "the paper says it did not whiten for this method; its figure comes out "
-        "on whitened data only, which are in the label-tuned sweep."
-    ),
-    ("eyaleb", "ensc"): (
-        "the paper says it did not whiten for this method; its figure comes out "
-        "on whitened data only, which are in the label-tuned sweep."
-    ),
+    ("eyaleb", "sscomp"): _WHITENED_ONLY,
+    ("eyaleb", "ensc"): _WHITENED_ONLY,
     ("coil20", "ekss"): (
         "d = 2, as printed, does not reproduce with PCA members; d = 9 with twice "
         "as many candidates as classes does far better, also on pixels that are "
         "not whitened."
     ),
-    ("coil20", "copkss"): (
-        "the best of 20 trials, where the paper took the best of 1000."
-    ),
+    ("coil20", "copkss"): _FEWER_TRIALS,
     ("coil20", "tsc"): (
         "q = 3 does better than the paper's q = 4, and gives 28 to 35 with an "
         "eigensolver that misses copies of repeated eigenvalues, which may be why "
@@ -165,15 +161,9 @@ NOTES: dict[tuple[str, str], str] = {
     ("coil100", "kss"): (
         "d = 1 does better than the paper's d = 5, at which the figures agree."
     ),
-    ("coil100", "mkf"): (
-        "ours is lower; the paper gives neither the step size nor the number of passes."
-    ),
-    ("usps", "mkf"): (
-        "ours is lower; the paper gives neither the step size nor the number of passes."
-    ),
-    ("mnist_test", "mkf"): (
-        "ours is lower; the paper gives neither the step size nor the number of passes."
-    ),
+    ("coil100", "mkf"): _MKF_LOWER,
+    ("usps", "mkf"): _MKF_LOWER,
+    ("mnist_test", "mkf"): _MKF_LOWER,
     ("coil100", "tsc"): (
         "ours is lower, not only at q = 3: 25 at the paper's q = 4; why was not "
         "established, but colours were turned to grey and reduced to 300 "
@@ -196,7 +186,7 @@ NOTES: dict[tuple[str, str], str] = {
         "warm power steps with d = 9 and 15 eigenvectors do better than the "
         "paper."
     ),
-    ("usps", "kss"): ("the best of 20 trials, where the paper took the best of 1000."),
+    ("usps", "kss"): _FEWER_TRIALS,
     ("usps", "copkss"): (
         "the best of 10 trials, where the paper took the best of 1000, of which "
         "it says that 17 were below 15.84."

@@ -39,7 +39,7 @@ class Profile:
     sweep : int
         Settings of a label-tuned sweep at most.
     subset : mapping of str to int, or None
-        Classes and points a class that are kept.
+        Classes and points per class that are kept.
     sequences : int or None
         Sequences of Hopkins 155 that are kept.
     free_seeds : int
@@ -143,7 +143,7 @@ class FigureProfile:
     ----------
     name : str
     trials : int
-        Random problems a point of figures 3 and 4; their seeds are 0, 1, ...
+        Random problems per point of figures 3 and 4; their seeds are 0, 1, ...
     instances : int
         Random problems of figure 1.
     repeats : int
@@ -158,18 +158,18 @@ class FigureProfile:
     alphas, noisy_alphas : tuple of float
         Weights of the noise term tried for SSC without and with noise.
     counts : tuple of int
-        Points a subspace in figure 3.
+        Points per subspace in figure 3.
     dims : tuple of int
         Dimensions in figure 3.
     angles, noisy_angles : tuple of float
         Angles in radians in figures 3 and 4.
     noisy_count : int
-        Points a subspace in figure 4.
+        Points per subspace in figure 4.
     pairs, pair_members : int
         Pairs of points in figure 2, and members of EKSS-0 there.
     one_by_one : bool
         Whether every point of a figure is a cell of its own; otherwise all with the
-        same number of points a subspace are one cell.
+        same number of points per subspace are one cell.
     judged : bool
         Whether the sizes allow to say which of the paper's findings hold.
     caption : str

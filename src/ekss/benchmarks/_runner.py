@@ -278,7 +278,7 @@ def run_plan(
     jobs : int, default=1
         Cells computed at the same time.
     threads : int, default=1
-        Threads of BLAS and OpenMP a cell.
+        Threads of BLAS and OpenMP per cell.
     fresh : bool, default=False
         Compute every cell again.
     keep_old : bool, default=False

@@ -394,9 +394,10 @@ process to itself.
   graph likely pairs of points are compared, for the exact one all pairs:
   `CutOptions(pairs="likely")` or `CutOptions(pairs="all")`.
 
-"Rest" is reading, scaling, and fitting subspaces. The slope says how a time grows
-between the two largest numbers of points of a method: 1 is as fast as the points, 2
-as their square. In brackets: what `verbose` said before the fit began."""
+"Rest" is reading, scaling, trying which components to remove, and fitting subspaces.
+The slope says how a time grows between the two largest numbers of points of a method: 1
+is as fast as the points, 2 as their square. In brackets: what `verbose` said before the
+fit began."""
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ekss.benchmarks._data import DATASETS, Loader
+from ekss.benchmarks._methods import COLUMNS, METHODS, SWEPT
 from ekss.benchmarks._pages import (
     Grid,
     Written,
@@ -35,7 +36,6 @@ from ekss.benchmarks._pages import (
 from ekss.benchmarks._paper import ERRORS, NOT_EXPLAINED, NOTES, SIZES, parameters
 from ekss.benchmarks._profiles import Profile
 from ekss.benchmarks._runner import Cell, Plan, Row, finished
-from ekss.benchmarks._settings import COLUMNS, METHODS, SWEPT
 from ekss.benchmarks._versions import code_in, code_of, libraries_in, version_line
 
 # A difference of more points than this to the paper's figure is to be explained.

@@ -70,6 +70,7 @@ def _code_in(place: Path) -> str:
 @cache
 def _needed_code(path: Path, name: str, layers: tuple[str, ...]) -> str:
     """Return a function and all that it uses of its module and of the benchmarks."""
+    known = {layer.removesuffix(".py") for layer in layers}
     found: dict[tuple[str, str], str] = {}
     todo = [(path, name)]
     while todo:
@@ -79,14 +80,11 @@ def _needed_code(path: Path, name: str, layers: tuple[str, ...]) -> str:
             continue
         imports = [one for one in ast.walk(node) if isinstance(one, ast.ImportFrom)]
         for one in imports:
-            layer, _, module = (one.module or "").removeprefix("ekss.").partition(".")
-            if layer == "benchmarks":
+            package, layer, module = f"{one.module}..".split(".")[:3]
+            if package == "ekss" and layer == "benchmarks":
                 file = PACKAGE / "benchmarks" / f"{module}.py"
                 todo += [(file, alias.name) for alias in one.names]
-            elif (one.module or "").startswith("ekss.") and not {
-                layer,
-                f"{layer}.py",
-            } & {*layers}:
+            elif package == "ekss" and layer and layer not in known:
                 found[layer, ""] = _code_in(PACKAGE / layer)
         if node not in imports:
             found[path.name, name] = ast.unparse(node)

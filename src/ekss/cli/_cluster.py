@@ -191,15 +191,15 @@ def cluster(
         from ekss.cli._methods import Settings, Task, check_auto
 
         settings = Settings(
-            span_of("--dim", dim),
-            at_least("--q", q),
-            None if members is None else number_or_auto("--members", members),
-            span_of("--candidates", candidates),
-            at_least("--max-iter", max_iter, least=0),
-            affine,
-            None if remove is None else number_or_auto("--remove", remove, least=0),
-            at_least("--max-samples", max_samples),
-            memory_limit,
+            dim=span_of("--dim", dim),
+            q=at_least("--q", q),
+            members=None if members is None else number_or_auto("--members", members),
+            candidates=span_of("--candidates", candidates),
+            max_iter=at_least("--max-iter", max_iter, least=0),
+            affine=affine,
+            remove=None if remove is None else number_or_auto("--remove", remove, 0),
+            max_samples=at_least("--max-samples", max_samples),
+            memory_limit=memory_limit,
         )
         if auto:
             check_auto(method.value, settings)

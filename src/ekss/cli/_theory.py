@@ -174,9 +174,8 @@ def theory(
     For EKSS-0 and TSC: what each guarantee asks of the data, what the data are like,
     and what would make it hold.
     """
-    from ekss.cli._errors import guarded
     from ekss.cli._options import check_jobs, check_voice
-    from ekss.cli._outputs import check_ending, check_outputs
+    from ekss.cli._output import check_ending, check_outputs, guarded
     from ekss.cli._reading import Source
 
     with guarded(debug):
@@ -223,9 +222,8 @@ def theory(
 
 def _assessed(source: Source, *, silent: bool, **options: Any) -> Guarantees:
     """Read the points and their labels, and evaluate every guarantee."""
-    from ekss.cli._columns import doubts, left_out
-    from ekss.cli._reading import read
-    from ekss.cli._voice import Voice
+    from ekss.cli._output import Voice
+    from ekss.cli._reading import doubts, left_out, read
     from ekss.report import guarantees
 
     read_in = read(source)

@@ -23,7 +23,7 @@ from ekss.io._errors import InputError, check_file, one_line, reading
 from ekss.runtime.files import atomic_file
 
 FORMAT = "ekss-model"
-VERSION = 1
+VERSION = 2
 
 _HEADER = "header.json"
 _LONGEST_HEADER = 2**20

@@ -34,7 +34,7 @@ def advice_for(facts: Facts) -> tuple[Notice, ...]:
         _single_points,
         _number_of_clusters,
         _close_counts,
-        _empty_clusters,
+        _doubts,
         _small_clusters,
         _rank,
         _fit,
@@ -126,15 +126,10 @@ def _close_counts(facts: Facts) -> Iterator[Notice]:
     )
 
 
-def _empty_clusters(facts: Facts) -> Iterator[Notice]:
-    found, asked = len(facts.clusters), facts.run.n_clusters
-    if found < asked:
-        yield Notice(
-            "empty",
-            "warning",
-            f"{asked - found} of {asked} clusters {_are(asked - found)} empty",
-            f"Choose n_clusters={found}, or fit again with another random_state.",
-        )
+def _doubts(facts: Facts) -> Iterator[Notice]:
+    """Say what the estimators warn of."""
+    for doubt in facts.doubts:
+        yield Notice(doubt.key, "warning", doubt.title, doubt.text)
 
 
 def _small_clusters(facts: Facts) -> Iterator[Notice]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ekss.core.doubts import Doubt, find_doubts, rows_to_doubt
 from ekss.report._advice import advice_for
 from ekss.report._agreement import Agreement, agreement_of
 from ekss.report._fitted import Counts, Inputs, Members, Run
@@ -64,6 +65,7 @@ class Facts:
     tracks: Tracks | None
     counts: Counts | None
     members: Members | None
+    doubts: tuple[Doubt, ...]
 
     @property
     def advice(self) -> tuple[Notice, ...]:
@@ -108,6 +110,18 @@ def gather_facts(inputs: Inputs, run: Run) -> Facts:
         tracks_of(inputs),
         inputs.counts,
         inputs.members,
+        _doubts_about(inputs, fit),
+    )
+
+
+def _doubts_about(inputs: Inputs, fit: Fit) -> tuple[Doubt, ...]:
+    """Return what the estimators warn of."""
+    return find_doubts(
+        inputs.points[rows_to_doubt(len(inputs.points), inputs.n_asked)],
+        n_clusters=inputs.n_asked,
+        n_used=inputs.n_clusters,
+        dim=None if fit.fitted_here else fit.dim,
+        affine=inputs.affine,
     )
 
 

@@ -174,6 +174,8 @@ class Inputs:
         if preparation is not None:
             flats = preparation.inwards(flats)
         offsets = flats.offsets
+        if offsets is not None and preparation is not None:
+            offsets = offsets * preparation.scale
         return Flats(
             flats.bases[order].astype(dtype, copy=False),
             None if offsets is None else offsets[order].astype(dtype, copy=False),
@@ -350,7 +352,11 @@ def _as_the_fit_saw(
 ) -> NDArray[np.floating]:
     """Return points as the estimator saw them; as they are, if it does not tell."""
     preparation = getattr(_fitted(estimator), "preparation_", None)
-    return points if preparation is None else preparation(points)
+    if preparation is None:
+        return points
+    prepared = preparation(points)
+    # Distances are shown in the units of the rows.
+    return prepared * prepared.dtype.type(preparation.scale)
 
 
 def _choices(inputs: Inputs) -> tuple[tuple[str, str], ...]:
