@@ -2,7 +2,7 @@
 
 import pytest
 
-from ekss import EKSS, SSC, TSC, EnSC
+from ekss import EKSS, SSC, TSC, EnSC, KSSMember
 from ekss.datasets import make_subspaces_at_angle
 from ekss.metrics import clustering_error
 
@@ -27,6 +27,7 @@ def test_methods_on_inner_products_fail_at_a_tiny_angle(rival, close_subspaces):
 
 
 def test_ensemble_tells_subspaces_apart_at_a_tiny_angle(close_subspaces):
-    model = EKSS(3, 10, max_iter=30, random_state=0, n_jobs=2)
+    member = KSSMember(3, max_iter=30)
+    model = EKSS(3, 10, member=member, random_state=0, n_jobs=2)
     labels = model.fit_predict(close_subspaces.data)
     assert clustering_error(close_subspaces.target, labels) < 0.02
