@@ -84,7 +84,9 @@ def draw_terms(axis, bads: dict, good) -> None:
     axis.set_xlabel(
         "bad cut divided by chosen cut: above 1 speaks for the chosen one", fontsize=10
     )
-    axis.legend(frameon=False, fontsize=9, loc="center right")
+    axis.legend(
+        frameon=False, fontsize=9, loc="lower left", bbox_to_anchor=(0, 1.0), ncols=2
+    )
     axis.spines[["top", "right", "left"]].set_visible(False)
     axis.tick_params(left=False)
 

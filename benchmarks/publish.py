@@ -176,7 +176,9 @@ def shoot(
             "there; install one, or leave the parts digits and theory out"
         )
     source = folder / f"{picture.stem}-shown.html"
-    source.write_text(page.replace("</style>", f"{hide} {{display: none}}</style>", 1))
+    source.write_text(
+        page.replace("</style>", f"{hide} {{display: none !important}}</style>", 1)
+    )
     subprocess.run(
         [
             browser,

@@ -27,7 +27,7 @@ def test_methods_on_inner_products_fail_at_a_tiny_angle(rival, close_subspaces):
 
 
 def test_ensemble_tells_subspaces_apart_at_a_tiny_angle(close_subspaces):
-    member = KSSMember(n_candidates=None, max_iter=30)
+    member = KSSMember(3, max_iter=30)
     model = EKSS(3, 10, member=member, random_state=0, n_jobs=2)
     labels = model.fit_predict(close_subspaces.data)
     assert clustering_error(close_subspaces.target, labels) < 0.02

@@ -35,7 +35,7 @@ def test_assign_in_blocks_equals_assign_at_once(monkeypatch):
     X = rng.standard_normal((257, 10))
     flats = Flats(random_bases(4, 10, 3, rng))
     whole = assign(X, flats)
-    monkeypatch.setattr(ksubspaces, "_BLOCK_ENTRIES", 100)
+    monkeypatch.setattr(ksubspaces, "BLOCK_ENTRIES", 100)
     blocked = assign(X, flats)
     np.testing.assert_array_equal(whole.labels, blocked.labels)
     np.testing.assert_allclose(whole.own, blocked.own, atol=1e-12)

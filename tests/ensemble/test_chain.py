@@ -1,13 +1,11 @@
 """A fit is a chain of values: who writes, what is observed, where it passes."""
 
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 
-import ekss
 from ekss import (
     EKSS,
     KSS,
@@ -75,20 +73,3 @@ def test_observers_do_not_change_a_result(estimator, planted, capsys):
         shown = clone(estimator).set_params(verbose=1).fit(planted.data)
     assert seconds
     np.testing.assert_array_equal(plain.labels_, shown.labels_)
-
-
-def test_a_fit_passes_through_few_files(planted):
-    package = str(Path(ekss.__file__).parent)
-    model = EKSS(3, n_members=20, random_state=0).fit(planted.data)
-    passed = set()
-
-    def watch(frame, event, argument):
-        if frame.f_code.co_filename.startswith(package):
-            passed.add(frame.f_code.co_filename.removeprefix(package))
-
-    sys.setprofile(watch)
-    try:
-        clone(model).fit(planted.data)
-    finally:
-        sys.setprofile(None)
-    assert len(passed) <= 15, sorted(passed)

@@ -30,6 +30,7 @@ def inlier_error(model, X, y):
     return clustering_error(y, model.fit(X).labels_[: len(y)])
 
 
+@pytest.mark.filterwarnings("ignore::ekss.ClusteringWarning")
 @parametrize_with_checks([CoPKSS()])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

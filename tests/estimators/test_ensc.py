@@ -11,6 +11,7 @@ from ekss.estimators._ensc import EnSC
 from ekss.metrics import clustering_error, false_connection_rate
 
 
+@pytest.mark.filterwarnings("ignore::ekss.ClusteringWarning")
 @parametrize_with_checks([EnSC(n_clusters=2)])
 def test_sklearn_checks(estimator, check):
     check(estimator)

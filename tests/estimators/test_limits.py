@@ -11,6 +11,8 @@ import ekss
 from ekss.runtime import memory
 from ekss.runtime.memory import LIBRARY_BYTES
 
+# The points are few and random.
+pytestmark = pytest.mark.filterwarnings("ignore::ekss.ClusteringWarning")
 LIMITED = [
     kind
     for kind in (getattr(ekss, name) for name in ekss.__all__)

@@ -14,6 +14,7 @@ def union():
     )
 
 
+@pytest.mark.filterwarnings("ignore::ekss.ClusteringWarning")
 @parametrize_with_checks([MedianKFlats()])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

@@ -17,7 +17,11 @@ from ekss import (
     PaperEKSS,
 )
 from ekss.datasets import make_union_of_subspaces
-from ekss.estimators._affinity import AffinityClusterer, bridge_by_angle
+from ekss.estimators._affinity import (
+    AffinityClusterer,
+    Similarity,
+    bridge_by_angle,
+)
 from ekss.metrics import clustering_error
 
 FACTORS = [2.0**-40, 2.0**40, 0.01, 10.0, 1e-20, 1e20]
@@ -43,7 +47,7 @@ ESTIMATORS = {
     ),
 }
 # Those that assign new points.
-MODELS = ["EKSS", "EKSS, the paper's", "KSS", "CoPKSS", "MedianKFlats"]
+MODELS = ["EKSS", "PaperEKSS", "KSS", "CoPKSS", "MedianKFlats"]
 
 
 def separate_planes():
@@ -112,11 +116,11 @@ class Given(AffinityClusterer):
     def _check_parameters(self, points):
         pass
 
-    def _build_affinity(self, points):
+    def _build_affinity(self, points, workers):
         graph = np.zeros((41, 41))
         graph[:40, :40] = np.kron(np.eye(2), np.full((20, 20), 0.2))
         graph[:40, :40] += np.kron([[0, 1], [1, 0]], 0.4 * np.eye(20))
-        return csr_array(graph)
+        return Similarity(csr_array(graph))
 
 
 @pytest.mark.parametrize("factor", [1e-20, 0.01, 1.0, 10.0, 200.0, 1e20])

@@ -18,6 +18,7 @@ from ekss.graph import Evidence
 from ekss.metrics import clustering_error
 
 
+@pytest.mark.filterwarnings("ignore::ekss.ClusteringWarning")
 @parametrize_with_checks([LabelFreeSearch(TSC(n_clusters=2), {"n_neighbors": [1, 2]})])
 def test_sklearn_checks(estimator, check):
     check(estimator)
@@ -121,8 +122,8 @@ def test_labels_ignore_length_and_sign_of_points(noisy, search):
 
 def test_estimator_stays_unfitted_and_nested_names_work():
     search = LabelFreeSearch(TSC(4, n_neighbors=5))
-    assert search.get_params()["estimator__top_q"] == 5
-    search.set_params(estimator__top_q=7, verbose=0)
+    assert search.get_params()["estimator__n_neighbors"] == 5
+    search.set_params(estimator__n_neighbors=7, verbose=0)
     assert clone(search).estimator.n_neighbors == 7
     data = make_union_of_subspaces(n_subspaces=4, dims=2, random_state=0).data
     search.fit(data)

@@ -29,6 +29,7 @@ def planted():
     )
 
 
+@pytest.mark.filterwarnings("ignore::ekss.ClusteringWarning")
 @parametrize_with_checks([SSC(n_clusters=2, max_iter=5000)])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

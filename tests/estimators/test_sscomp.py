@@ -12,6 +12,7 @@ from ekss.metrics import clustering_error, false_connection_rate
 EXPECTED_FAILURES = {"check_clustering": "three blobs in a plane are one subspace"}
 
 
+@pytest.mark.filterwarnings("ignore::ekss.ClusteringWarning")
 @parametrize_with_checks(
     [SSCOMP(n_clusters=2)], expected_failed_checks=lambda _: EXPECTED_FAILURES
 )

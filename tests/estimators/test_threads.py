@@ -73,11 +73,13 @@ def calls(path):
             yield f"{node.value.id}.{node.attr}"
 
 
-@pytest.mark.parametrize("layer", ["core", "graph", "rows", "estimators"])
+@pytest.mark.parametrize(
+    "layer", ["core", "runtime", "graph", "ensemble", "estimators"]
+)
 def test_what_may_run_in_a_thread_changes_no_warning_filters(layer):
     using = [
         path.name
         for path in sorted((PACKAGE / layer).rglob("*.py"))
         if "warnings.catch_warnings" in calls(path)
     ]
-    assert using == (["parallel.py"] if layer == "core" else [])
+    assert using == (["workers.py"] if layer == "runtime" else [])

@@ -9,6 +9,7 @@ from ekss.estimators._tsc import TSC
 from ekss.metrics import clustering_error, false_connection_rate
 
 
+@pytest.mark.filterwarnings("ignore::ekss.ClusteringWarning")
 @parametrize_with_checks([TSC(n_clusters=2)])
 def test_sklearn_checks(estimator, check):
     check(estimator)
@@ -113,7 +114,7 @@ def test_zero_rows_duplicates_and_many_features_are_accepted():
         ({"n_neighbors": 8}, ValueError, "n_neighbors=8 exceeds n_samples-1=7"),
         ({"n_neighbors": "all"}, ValueError, "n_neighbors='all' is not known"),
         ({"n_neighbors": 2.5}, TypeError, "n_neighbors=2.5 is float"),
-        ({"normalize": "no"}, TypeError, "normalize='no'"),
+        ({"normalize": "no"}, ValueError, "normalize='no'"),
         ({"n_clusters": 9}, ValueError, "n_clusters=9 exceeds n_samples=8"),
     ],
 )

@@ -100,7 +100,7 @@ def some_bases(fill=None, shape=(3, 5, 2)):
 
 HEADERS = {
     "other format": (put("else", "format"), "does not say 'ekss-model'"),
-    "newer version": (put(2, "version"), "version 2 of the model format.*update ekss"),
+    "newer version": (put(3, "version"), "version 3 of the model format.*update ekss"),
     "old version": (put(0, "version"), "its version is 0"),
     "version true": (put(True, "version"), "its version is True"),
     "class": (put("os.system", "estimator", "class"), "'os.system' is not one of"),
@@ -121,10 +121,10 @@ HEADERS = {
     "width": (put(6, "estimator", "n_features"), "takes 6 features.* has 5"),
     "width 0": (put(0, "preprocessing", 0, "n_features"), "no number of features"),
     "huge width": (put(10**30, "estimator", "n_features"), "no number of features"),
-    "fact": (put({"affine_": 1}, "estimator", "facts"), "neither true nor false"),
-    "no fact": (put({}, "estimator", "facts"), "facts of KSS"),
-    "other fact": (put({"fit": True}, "estimator", "facts"), "facts of KSS"),
-    "linear": (put({"affine_": False}, "estimator", "facts"), "do not agree"),
+    "unit": (put(1, "estimator", "unit"), "unit is neither true nor false"),
+    "no unit": (put(None, "estimator", "unit"), "unit is neither true nor false"),
+    "scale": (put("1", "estimator", "scale"), "scale='1' is not a positive number"),
+    "no scale": (put(0.0, "estimator", "scale"), "scale=0.0 is not a positive"),
     "names": (put(["a"], "estimator", "feature_names"), "one text a feature"),
     "left out": (put([1], "left_out"), "left_out"),
     "shape": (

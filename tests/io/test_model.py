@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ekss import EKSS, KSS, TSC, CoPKSS, MedianKFlats
+from ekss import EKSS, KSS, TSC, CoPKSS, CutOptions, MedianKFlats
 from ekss.datasets import make_union_of_subspaces
 from ekss.graph import score_cut
 from ekss.io import InputError, load_model, save_model
@@ -65,26 +65,12 @@ def test_loaded_estimator_predicts_the_same_bits(tmp_path, name, dtype):
     assert model.estimator.get_params() == kept
 
 
-def test_file_from_before_components_were_removed_is_read(tmp_path):
-    X = some_points()
-    fitted = EKSS(3, 2, n_members=10, random_state=0).fit(X)
-    save_model(tmp_path / "new.ekss", fitted)
-    content = read_archive(tmp_path / "new.ekss")
-    del content.description["estimator"]["params"]["remove_components"]
-    early = {k: v for k, v in content.arrays.items() if k != "estimator.removed_"}
-    assert len(early) == len(content.arrays) - 1
-    write_archive(tmp_path / "old.ekss", Content(content.description, early))
-    loaded = load_model(tmp_path / "old.ekss")
-    np.testing.assert_array_equal(loaded.transform(X), fitted.transform(X))
-    assert loaded.estimator.removed_.shape == (0, 12)
-
-
 @pytest.mark.parametrize(
     ("removed", "words"),
     [
-        (np.ones((2, 12)), "rows of removed_ are not orthonormal"),
-        (np.eye(2, 5), "removed_ is no matrix of 12 columns"),
-        (np.ones(12), "removed_ is no matrix of 12 columns"),
+        (np.ones((2, 12)), "rows of removed are not orthonormal"),
+        (np.eye(2, 5), "removed is not a matrix of 12 columns"),
+        (np.ones(12), "removed is not a matrix of 12 columns"),
         (np.full((1, 12), np.nan), "NaN or infinity"),
     ],
 )
@@ -92,7 +78,7 @@ def test_directions_that_cannot_have_been_removed_are_refused(tmp_path, removed,
     fitted = EKSS(3, 2, n_members=10, random_state=0).fit(some_points())
     save_model(tmp_path / "m.ekss", fitted)
     content = read_archive(tmp_path / "m.ekss")
-    arrays = content.arrays | {"estimator.removed_": removed}
+    arrays = content.arrays | {"estimator.removed": removed}
     write_archive(tmp_path / "m.ekss", Content(content.description, arrays))
     with pytest.raises(InputError, match=words):
         load_model(tmp_path / "m.ekss")
@@ -179,12 +165,15 @@ def test_column_names_are_kept(tmp_path):
 
 def test_parameters_that_a_file_cannot_hold_are_told(tmp_path):
     fitted = EKSS(
-        3, n_members=5, cut_score=score_cut, random_state=np.random.RandomState(0)
+        3,
+        n_members=5,
+        cut=CutOptions(score=score_cut),
+        random_state=np.random.RandomState(0),
     ).fit(some_points())
     save_model(tmp_path / "m", fitted)
     model = load_model(tmp_path / "m")
-    assert set(model.left_out) == {"cut_score", "random_state"}
-    assert model.estimator.cut_score is None
+    assert set(model.left_out) == {"cut", "random_state"}
+    assert model.estimator.cut is None
 
 
 def test_wrong_number_of_features_is_told(tmp_path):

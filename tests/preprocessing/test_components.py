@@ -150,7 +150,7 @@ def test_removal_uncovers_subspaces_that_share_a_strong_direction(seed):
     shared = rng.standard_normal(20) / 20**0.5
     X = union.data + 10 * rng.uniform(1, 2, (180, 1)) * shared
     X += 0.1 * rng.standard_normal(X.shape)
-    cluster = EKSS(3, 2, n_members=30, random_state=0)
+    cluster = EKSS(3, 2, n_members=30, remove_components=0, random_state=0)
     pipeline = make_pipeline(RemoveComponents(1), UnitRows(), cluster)
     assert clustering_error(union.target, cluster.fit_predict(X)) > 0.1
     assert clustering_error(union.target, pipeline.fit_predict(X)) == 0
@@ -158,7 +158,7 @@ def test_removal_uncovers_subspaces_that_share_a_strong_direction(seed):
 
 def test_pipeline_clusters_digits_as_its_parts_do_one_by_one():
     X, y = load_digits(return_X_y=True)
-    cluster = EKSS(10, 6, n_members=40, random_state=0)
+    cluster = EKSS(10, 6, n_members=40, remove_components=0, random_state=0)
     parts = [RemoveComponents(1), PrincipalComponents(30, center=False), UnitRows()]
     labels = make_pipeline(*map(clone, parts), clone(cluster)).fit_predict(X)
     assert clustering_error(y, labels) < 0.3
