@@ -43,6 +43,7 @@ def test_command_prints_json_alone_and_keeps_options(files, capsys):
     assert {row["dim"] for row in said["clusters"]} == {3}
 
 
+@pytest.mark.filterwarnings("ignore::ekss.ClusteringWarning")
 @pytest.mark.parametrize(
     ("more", "words"),
     [

@@ -198,7 +198,9 @@ def test_converged_means_optimal_for_every_penalty(planted, options):
     X = planted[0][::3]
     found = {}
     for penalty in ("auto", 1.0, 800.0):
-        model = SSC(3, alpha=50.0, penalty=penalty, max_iter=3000, **options)
+        model = SSC(
+            3, alpha=50.0, penalty=penalty, max_iter=3000, normalize=True, **options
+        )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             model.fit(X)

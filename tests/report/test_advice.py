@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import ekss
-from ekss import EKSS, KSS, TSC
+from ekss import EKSS, KSS, TSC, KSSMember
 from ekss.datasets import make_union_of_subspaces
 from ekss.metrics import clustering_error
 from ekss.report import build
@@ -22,7 +22,13 @@ def test_nothing_is_said_of_good_clusters(union):
 @pytest.mark.parametrize("n_clusters", [2, 3, 6])
 def test_a_wrong_number_of_clusters_is_doubted(union, n_clusters):
     model = EKSS(
-        n_clusters, 3, n_candidates=4, n_members=60, n_neighbors=30, random_state=0
+        n_clusters,
+        3,
+        member=KSSMember(4),
+        n_members=60,
+        n_neighbors=30,
+        affine=False,
+        random_state=0,
     )
     report = build(model.fit(union.data), union.data)
     assert "n_clusters" in keys(report)

@@ -279,10 +279,8 @@ def test_large_images_are_reduced(rng):
     assert len(report.html) < 2e6
 
 
-def test_page_of_many_rows_describes_their_sample(union, monkeypatch):
-    monkeypatch.setattr("ekss.estimators._sampling._FEWEST_SAMPLED", 80)
-    monkeypatch.setattr("ekss.estimators._sampling._SAMPLED_PER_CLUSTER", 1)
-    model = EKSS(4, 3, n_members=20, graph="sample", random_state=0).fit(union.data)
+def test_page_of_many_rows_describes_their_sample(union):
+    model = EKSS(4, 3, n_members=20, max_samples=80, random_state=0).fit(union.data)
     assert len(model.labels_) == 160
     report = build(model, union.data, labels=union.target)
     assert "This page describes 80 of 160 rows" in report.html

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ekss import EKSS, TSC
+from ekss import TSC, PaperEKSS
 from ekss.core.scaling import unit_rows
 from ekss.datasets import make_subspaces_at_angle, make_union_of_subspaces
 from ekss.graph import coassociation_dense
@@ -48,15 +48,13 @@ def overlapping():
 
 def members_of(X, y, a):
     """Fit EKSS-0 once more, as a user would."""
-    return EKSS(
+    return PaperEKSS(
         len(np.unique(y)),
         a.case.candidate_dim,
         n_candidates=a.case.n_candidates,
         n_members=a.case.situation.n_members,
         max_iter=0,
         n_neighbors=a.case.situation.q,
-        weighting="uniform",
-        divide_by_size=False,
         random_state=a.case.seed,
     ).fit(X)
 

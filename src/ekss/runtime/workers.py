@@ -152,7 +152,13 @@ def large_graphs() -> Iterator[None]:
 def _run_batch(
     function: Callable[[int], Result], numbers: Sequence[int]
 ) -> list[Result]:
-    """Run a batch in a worker, which may be another process with its own BLAS."""
+    """Run a batch in a worker, which may be another process with its own BLAS.
+
+    Where one worker is left, joblib runs batches here and does not ask Dask for the
+    function that was sent to it.
+    """
+    if not callable(function):
+        function = function.result()
     with one_blas_thread():
         return [function(number) for number in numbers]
 
