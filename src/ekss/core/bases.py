@@ -108,10 +108,11 @@ def fit_flat(
 
     For linear subspaces that point is the origin itself.
     """
-    mean = np.zeros(points.shape[1], points.dtype)
-    if affine and len(points):
-        mean = points.mean(axis=0, dtype=np.float64).astype(points.dtype)
-    basis = principal_basis(points - mean if affine else points, dim, spare)
+    origin = np.zeros(points.shape[1], points.dtype)
+    if not affine or not len(points):
+        return principal_basis(points, dim, spare), origin
+    mean = points.mean(axis=0, dtype=np.float64).astype(points.dtype)
+    basis = principal_basis(points - mean, dim, spare)
     return basis, mean - basis @ (basis.T @ mean)
 
 
