@@ -241,8 +241,8 @@ def test_a_score_that_only_looks_changes_nothing(n_clusters, data, request):
         seen.append(evidence)
         return score_cut(labels, evidence)
 
-    plain = model(n_clusters).fit(points)
-    watched = model(n_clusters, cut=CutOptions(score=look)).fit(points)
+    plain = model(n_clusters, n_members=8).fit(points)
+    watched = model(n_clusters, n_members=8, cut=CutOptions(score=look)).fit(points)
     assert seen
     assert watched.removals_ == plain.removals_
     same_fit(watched, plain)

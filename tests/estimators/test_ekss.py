@@ -85,7 +85,7 @@ def test_three_subspaces_at_a_tiny_angle_are_told_apart_at_any_q(n_neighbors):
 def test_ekss0_votes_rank_pairs_by_their_angle():
     # the agreement is limited by the noise of B votes: 0.999 here
     X = np.random.default_rng(0).standard_normal((20, 3))
-    model = PaperEKSS(2, 1, n_candidates=4, n_members=10_000, max_iter=0)
+    model = PaperEKSS(2, 1, n_candidates=4, n_members=5_000, max_iter=0)
     model.set_params(random_state=0, n_jobs=2)
     votes = coassociation_dense(model.fit(X).member_labels_)
     X /= np.linalg.norm(X, axis=1, keepdims=True)

@@ -136,7 +136,7 @@ def test_numbers_are_those_of_the_theory_functions(name, request):
 def test_page_guarantees_no_graph_that_has_false_connections():
     rng = np.random.default_rng(0)
     outcomes = {"TSC": set(), "EKSS-0": set()}
-    for trial in range(40):
+    for trial in range(20):
         data = make_subspaces_at_angle(
             rng.uniform(0.3, 1.5),
             dim=int(rng.integers(1, 4)),
