@@ -27,6 +27,11 @@ def cluster() -> Iterator[object]:
 @pytest.fixture
 def client(cluster) -> Iterator[object]:
     """The client of the cluster as the current one, with both workers alive."""
-    cluster.wait_for_workers(2, timeout=60)
+    try:
+        cluster.wait_for_workers(2, timeout=30)
+    except TimeoutError:  # a worker that a test killed did not come back
+        cluster.cluster.scale(0)
+        cluster.cluster.scale(2)
+        cluster.wait_for_workers(2, timeout=60)
     with cluster.as_current():
         yield cluster
