@@ -232,7 +232,7 @@ def test_pickled_objects_are_not_run(tmp_path, name):
 
     array = np.array([[Bomb(), 1], [2, 3]], dtype=object)
     save = np.save if name == "a.npy" else np.savez
-    save(tmp_path / name, array, allow_pickle=True)
+    save(tmp_path / name, array)
     with pytest.raises(InputError, match="Python objects"):
         read_points(tmp_path / name)
 

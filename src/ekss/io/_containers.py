@@ -247,8 +247,10 @@ def _sparse_entry(name: str, group: Any) -> Entry:
 
 def _dense(matrix: Any) -> NDArray[Any]:
     """Return all entries; positions outside would be written to stray memory."""
-    matrix.check_format(full_check=True)
-    return matrix.toarray()
+    # Some versions of SciPy give triplets, which have no check; columns do.
+    columns = matrix if hasattr(matrix, "check_format") else matrix.tocsc()
+    columns.check_format(full_check=True)
+    return columns.toarray()
 
 
 _OPENERS: dict[str, Callable[[Path], Any]] = {
