@@ -163,7 +163,7 @@ BAD_OPTIONS = {
     "no square image": ((*K, "--preprocess", "scatter"), "not a square"),
     "unknown option": ((*K, "--colour"), "No such option"),
     "k without value": (("-k",), "requires an argument"),
-    "seed in words": ((*K, "--seed", "x"), "Invalid value for '--seed'"),
+    "seed in words": ((*K, "--seed", "x"), "'--seed': 'x' is not a whole number"),
     "seed below 0": ((*K, "--seed", "-1"), "--seed -1 is out of range"),
     "no jobs": ((*K, "--jobs", "0"), "--jobs 0 runs nothing"),
     "quiet and json": ((*K, "--quiet", "--json"), "leave out one"),

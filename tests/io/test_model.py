@@ -69,8 +69,8 @@ def test_loaded_estimator_predicts_the_same_bits(tmp_path, name, dtype):
     ("removed", "words"),
     [
         (np.ones((2, 12)), "rows of removed are not orthonormal"),
-        (np.eye(2, 5), "removed is not a matrix of"),
-        (np.ones(12), "removed is not a matrix of"),
+        (np.eye(2, 5), "removed is not a matrix of at most 12 rows and columns"),
+        (np.ones(12), "removed is not a matrix of at most 12 rows and columns"),
         (np.full((1, 12), np.nan), "NaN or infinity"),
     ],
 )

@@ -150,9 +150,9 @@ def test_removal_uncovers_subspaces_that_share_a_strong_direction(seed):
     shared = rng.standard_normal(20) / 20**0.5
     X = union.data + 10 * rng.uniform(1, 2, (180, 1)) * shared
     X += 0.1 * rng.standard_normal(X.shape)
-    cluster = PaperEKSS(3, 2, n_members=60, random_state=0)
+    cluster = PaperEKSS(3, 2, n_members=30, random_state=0)
     pipeline = make_pipeline(RemoveComponents(1), UnitRows(), cluster)
-    assert clustering_error(union.target, cluster.fit_predict(X)) > 0.05
+    assert clustering_error(union.target, cluster.fit_predict(X)) > 0.1
     assert clustering_error(union.target, pipeline.fit_predict(X)) == 0
 
 

@@ -52,7 +52,8 @@ def whole_number(value: str | int) -> int:
     """Read an integer; Typer's own message does not show what was given."""
     text = str(value)
     if not re.fullmatch(r"[+-]?[0-9]+", text):
-        raise ValueError(f"{text!r} is not a whole number; write one such as 3")
+        # Older Typer shows the words of this error only.
+        raise typer.BadParameter(f"{text!r} is not a whole number; write one such as 3")
     return int(text)
 
 
