@@ -11,7 +11,7 @@ CPUS := Nehalem Haswell SkylakeX
 PYTEST := -m pytest --numprocesses 2 --dist loadfile
 
 .PHONY: help demo test lint types tests tests-cpus tests-lowest
-.PHONY: bench bench-scale publish clean
+.PHONY: bench bench-scale fuzz publish clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 14
@@ -59,6 +59,9 @@ bench: $(STAMP)  ## speed as ratios, each against its limit in the same run
 
 bench-scale: $(STAMP)  ## time and memory up to a million points, to ekss-results/
 	$(BIN)/ekss bench scale
+
+fuzz: $(STAMP)  ## attack everything that takes input, 10 minutes (MINUTES=60 for an hour)
+	$(BIN)/python benchmarks/fuzz.py --minutes $(or $(MINUTES),10)
 
 publish: $(STAMP)  ## make pictures and numbers of the README and the docs again, some minutes
 	$(BIN)/python benchmarks/publish.py

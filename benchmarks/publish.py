@@ -12,13 +12,13 @@ which takes about ten minutes on two cores; ``text`` alone takes a second.
 from __future__ import annotations
 
 import argparse
-import csv
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -26,13 +26,9 @@ import numpy as np
 import choice
 import scale_dask
 from ekss.benchmarks import FIGURE_PROFILES, FIGURES, merge_table1, run_plan
+from ekss.benchmarks._pages import csv_text
 from ekss.benchmarks._versions import code_of, libraries_in, provenance
-from ekss.cli._demo import (
-    cluster_digits,
-    report_digits,
-    save_votes,
-    votes_of_members,
-)
+from ekss.cli._demo import report_digits, save_votes, votes_of_members
 from ekss.datasets import make_union_of_subspaces
 from ekss.metrics import clustering_error
 from published import DOCS, RESULTS, write_pages
@@ -51,11 +47,12 @@ def digits(folder: Path) -> None:
 
     lines = []
     for seed in SEEDS:
-        result = cluster_digits(seed, -1)
-        lines.append({"method": "ekss", "seed": seed, "error": 100 * result.error})
-        print(lines[-1], f"{result.seconds:.0f} s", flush=True)
+        report = report_digits(seed, -1)
+        error = report.summary["scores"]["error"]
+        lines.append({"method": "ekss", "seed": seed, "error": 100 * error})
+        print(lines[-1], f"{report.summary['seconds']:.0f} s", flush=True)
         if seed == 0:
-            report_digits(result).save(folder / "digits.html")
+            report.save(folder / "digits.html")
     data = load_digits()
     spectral = SpectralClustering(10, affinity="nearest_neighbors", random_state=0)
     error = clustering_error(data.target, spectral.fit_predict(data.data))
@@ -74,17 +71,10 @@ def theory(folder: Path) -> None:
     data = make_union_of_subspaces(3, 2, n_features=60, noise=0.1, random_state=0)
     np.save(folder / "points.npy", data.data)
     np.save(folder / "labels.npy", data.target)
-    told = subprocess.run(
-        [
-            *(sys.executable, "-m", "ekss", "theory", "points.npy"),
-            *("--labels", "labels.npy", "--output", "page.html"),
-        ],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    (RESULTS / "theory.txt").write_text(told.stdout)
+    asked = "-m ekss theory points.npy --labels labels.npy --output page.html"
+    command = [sys.executable, *asked.split()]
+    told = subprocess.check_output(command, cwd=folder, text=True)
+    (RESULTS / "theory.txt").write_text(told)
     page = (folder / "page.html").read_text()
     after = "section:has(#findings) ~ *"
     shoot(page, folder, IMAGES / "theory.png", hide=after, scale=1)
@@ -95,18 +85,12 @@ def chosen(folder: Path) -> None:
     choice.main(IMAGES / "choice.png")
 
 
-def figure(name: str) -> Callable[[Path], None]:
-    """Return what makes one of the paper's figures that take minutes."""
-
-    def make(folder: Path) -> None:
-        profile = FIGURE_PROFILES["quick"]
-        plan = FIGURES[name].plan(profile)
-        rows = run_plan(plan, folder, jobs=2)
-        command = f"ekss bench {name}"
-        written = FIGURES[name].write(plan, rows, RESULTS, profile, command=command)
-        print(written.text)
-
-    return make
+def figure(name: str, folder: Path) -> None:
+    """One of the paper's figures that take minutes."""
+    profile = FIGURE_PROFILES["quick"]
+    plan = FIGURES[name].plan(profile)
+    rows = run_plan(plan, folder, jobs=2)
+    print(FIGURES[name].write(plan, rows, RESULTS, profile).text)
 
 
 def dask(folder: Path) -> None:
@@ -124,32 +108,23 @@ PARTS = {
     "digits": digits,
     "theory": theory,
     "choice": chosen,
-    "figure1": figure("figure1"),
-    "figure2": figure("figure2"),
+    "figure1": partial(figure, "figure1"),
+    "figure2": partial(figure, "figure2"),
     "dask": dask,
     "text": text,
 }
 
 
-def write_lines(path: Path, lines: Iterable[Mapping[str, object]]) -> None:
+def write_lines(path: Path, lines: Sequence[Mapping[str, object]]) -> None:
     """Write measurements, each with the versions that it was made by."""
     made = provenance()
-    origin = {
-        "code": code_of(),
-        "commit": made["commit"],
-        "libraries": libraries_in(made),
-    }
-    whole = [{**line, **origin} for line in lines]
-    with path.open("w", newline="") as stream:
-        table = csv.DictWriter(stream, list(whole[0]), lineterminator="\n")
-        table.writeheader()
-        table.writerows(
-            {
-                name: round(value, 4) if isinstance(value, float) else value
-                for name, value in line.items()
-            }
-            for line in whole
-        )
+    origin = [code_of(), made["commit"], libraries_in(made)]
+    shown = [
+        [round(one, 4) if isinstance(one, float) else one for one in line.values()]
+        for line in lines
+    ]
+    head = [*lines[0], "code", "commit", "libraries"]
+    path.write_text(csv_text([head, *([*line, *origin] for line in shown)]))
 
 
 def take(source: Path) -> None:
@@ -169,6 +144,8 @@ def shoot(
     page: str, folder: Path, picture: Path, *, hide: str, scale: float = 1.5
 ) -> None:
     """Take a picture of a page without the elements that a selector names."""
+    from PIL import Image
+
     browser = next((path for name in BROWSERS if (path := shutil.which(name))), None)
     if browser is None:
         raise FileNotFoundError(
@@ -179,35 +156,22 @@ def shoot(
     source.write_text(
         page.replace("</style>", f"{hide} {{display: none !important}}</style>", 1)
     )
-    subprocess.run(
-        [
-            browser,
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-dev-shm-usage",
-            "--hide-scrollbars",
-            f"--user-data-dir={folder / 'browser'}",
-            f"--force-device-scale-factor={scale}",
-            f"--window-size={WIDTH},{HEIGHT}",
-            f"--screenshot={picture.resolve()}",
-            source.resolve().as_uri(),
-        ],
-        check=True,
-        capture_output=True,
-        timeout=120,
-    )
-    cut_off_empty_end(picture, round(scale * MARGIN))
-
-
-def cut_off_empty_end(picture: Path, margin: int) -> None:
-    """Cut off the lines at the end that are like the last one."""
-    from PIL import Image
-
+    command = [
+        browser,
+        *"--headless --no-sandbox --disable-gpu --disable-dev-shm-usage".split(),
+        "--hide-scrollbars",
+        f"--user-data-dir={folder / 'browser'}",
+        f"--force-device-scale-factor={scale}",
+        f"--window-size={WIDTH},{HEIGHT}",
+        f"--screenshot={picture.resolve()}",
+        source.resolve().as_uri(),
+    ]
+    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    # Cut off the lines at the end that are like the last one.
     image = Image.open(picture).convert("RGB")
     pixels = np.asarray(image)
-    shown = np.flatnonzero((pixels != pixels[-1]).any(axis=(1, 2)))
-    height = min(len(pixels), int(shown[-1]) + 1 + margin)
+    used = np.flatnonzero((pixels != pixels[-1]).any(axis=(1, 2)))
+    height = min(len(pixels), int(used[-1]) + 1 + round(scale * MARGIN))
     image.crop((0, 0, image.width, height)).save(picture, optimize=True)
 
 

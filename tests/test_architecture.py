@@ -25,7 +25,7 @@ LAYERS = (
     ("graph", "metrics", "theory", "datasets", "preprocessing"),
     ("runtime",),
     ("core",),
-    ("methods",),
+    ("methods", "words"),
 )
 HEIGHT = {name: -place for place, line in enumerate(LAYERS) for name in line}
 
@@ -102,3 +102,23 @@ def test_every_public_name_is_documented():
     for name in ekss.__all__:
         if name != "__version__":
             assert len(getattr(ekss, name).__doc__.splitlines()) > 10
+
+
+@every_file
+def test_comments_point_to_pages_and_sections_that_exist(path):
+    text = re.sub(r"\s*\n\s*#?\s*", " ", path.read_text())
+    for name, section in re.findall(r'(docs/[\w/]+\.md)(?:, "([^"]+)")?', text):
+        page = ROOT / name
+        assert page.exists(), name
+        titles = re.findall(r"^#+ (.*)$", page.read_text(), re.M)
+        assert not section or section in titles, f"{name} has no section {section!r}"
+    for layer, name in re.findall(r"\b(\w+)/(\w+\.py)\b", text):
+        if layer in HEIGHT:
+            assert (PACKAGE / layer / name).exists(), f"{layer}/{name}"
+
+
+def test_picture_of_the_chain_names_files_that_exist():
+    picture = (ROOT / "docs" / "images" / "chain.svg").read_text()
+    names = set(re.findall(r">(\w+\.py)<", picture))
+    assert names
+    assert names <= {path.name for path in (PACKAGE / "ensemble").iterdir()}

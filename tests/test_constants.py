@@ -11,12 +11,14 @@ from ekss.benchmarks import FIGURE_PROFILES, PROFILES
 from ekss.core import ensc, mkf, omp
 from ekss.core.cop import COHERENT_SHARE, FEWEST_PER_DIM
 from ekss.datasets import make_union_of_subspaces
+from ekss.ensemble import choose as selection
 from ekss.ensemble import cut, decide, dimension, vote
-from ekss.ensemble.automatic import COUNT, REMOVAL
+from ekss.ensemble import cut as cuts
+from ekss.ensemble.decide import COUNT, REMOVAL
 from ekss.ensemble.prepare import _KEPT
 from ekss.estimators import _search
 from ekss.estimators._ekss import MOST_VOTED
-from ekss.graph import approximate, cuts, selection
+from ekss.graph import approximate
 from ekss.report import _advice, _gallery, _layout, _matrix, _spectrum
 from ekss.runtime import dask, rows
 
@@ -47,8 +49,9 @@ LARGE = "docs/large.md"
 SAID = [
     (
         EKSS_PAGE,
-        f"four fits of {REMOVAL.members} members to {REMOVAL.fewest_rows} points "
-        f"({REMOVAL.rows_per_cluster} per cluster if that is more)",
+        f"four fits of {REMOVAL.members[0]} to {REMOVAL.members[-1]} members to "
+        f"{REMOVAL.fewest_rows} points ({REMOVAL.rows_per_cluster} per cluster if that "
+        "is more)",
     ),
     (
         EKSS_PAGE,
@@ -60,8 +63,9 @@ SAID = [
     (EKSS_PAGE, f"drawn from {VOTE.pieces[0]} K to {VOTE.pieces[1]} K"),
     (
         EKSS_PAGE,
-        f"{VOTE.steps[0]}, doubled up to {VOTE.steps[-1]} until two halves of the "
-        f"members agree on {percent(VOTE.agreed)} of points",
+        f"{VOTE.steps[0]}, then {VOTE.steps[1]} unless two halves of the members "
+        f"agree on {percent(VOTE.agreed[0])} of points, then {VOTE.steps[2]} unless "
+        f"they agree on {percent(VOTE.agreed[1])};",
     ),
     (EKSS_PAGE, f'"auto" tries up to {REMOVAL.most}'),
     (EKSS_PAGE, f"up to {_KEPT.few} if they are needed to hold"),
@@ -72,7 +76,7 @@ SAID = [
         "if that is more)",
     ),
     (EKSS_PAGE, f"up to {DECIDE.all_votes} points also that of all votes"),
-    ("README.md", f"only up to {DECIDE.all_votes} points a graph of all votes"),
+    ("README.md", f"up to {DECIDE.all_votes} points, a graph of all votes"),
     (CHOOSING, f"from {VOTE.pieces[0]} K to {VOTE.pieces[1]} K, and their own dim"),
     (
         CHOOSING,
@@ -91,8 +95,8 @@ SAID = [
     (CHOOSING, f"**dissent**: {1 + selection._SMALLEST_DISSENT} less the mean"),
     (
         CHOOSING,
-        f"runs {VOTE.steps[0]} members, and doubles them up to {VOTE.steps[-1]} until "
-        f"the odd and the even members alone give {percent(VOTE.agreed)}",
+        f"runs {VOTE.steps[0]} members, then {VOTE.steps[1]} unless the odd and the "
+        f"even members alone give {percent(VOTE.agreed[0])} of a sample",
     ),
     (
         CHOOSING,
@@ -110,9 +114,12 @@ SAID = [
     (CHOOSING, f"squared length of their mean is at most {REMOVAL.common},"),
     (
         CHOOSING,
-        f"{REMOVAL.members} members vote on a sample of {REMOVAL.fewest_rows} points "
-        f"or {REMOVAL.rows_per_cluster} per cluster",
+        f"Members vote on a sample of {REMOVAL.fewest_rows} points or "
+        f"{REMOVAL.rows_per_cluster} per cluster",
     ),
+    (CHOOSING, "with {}, {} and {} members (never more".format(*REMOVAL.members)),
+    (CHOOSING, f"more than {REMOVAL.hopeless} above the lowest are given up"),
+    (CHOOSING, f"first chosen for a guess of {COUNT.first} clusters"),
     (CHOOSING, f"the smallest number within {REMOVAL.equal} of it"),
     (
         LARGE,

@@ -13,7 +13,7 @@ import pytest
 
 from ekss import EKSS, CutOptions
 from ekss.datasets import make_union_of_subspaces
-from ekss.graph import CUTTERS
+from ekss.ensemble import CUTTERS
 from ekss.metrics import clustering_error
 
 ROOT = Path(__file__).parents[1]

@@ -44,7 +44,16 @@ __all__ = [
 __version__ = "0.1.0"
 
 
-_PARTS = ("datasets", "graph", "io", "metrics", "preprocessing", "report", "theory")
+_PARTS = (
+    "datasets",
+    "ensemble",
+    "graph",
+    "io",
+    "metrics",
+    "preprocessing",
+    "report",
+    "theory",
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -14,7 +14,7 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh, splu
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix
 
-from ekss.core.eigen import top_eigenpairs
+from ekss.core.linalg import top_eigenpairs
 
 Labels: TypeAlias = Iterable[Hashable]
 Basis: TypeAlias = NDArray[np.floating]
@@ -177,7 +177,14 @@ def connectivity(affinity: Any, y_true: Labels) -> NDArray[np.float64]:
     array([2., 0.])
     """
     codes = _codes("y_true", y_true)
-    graph = _symmetric(_edges(affinity, len(codes)))
+    graph = _edges(affinity, len(codes))
+    gap, largest = abs(graph - graph.T).max(), graph.max()
+    if gap > 1e-6 * largest:
+        raise ValueError(
+            f"affinity and its transpose differ by {gap:.3g}, above 1e-6 of its max "
+            f"{largest:.3g}; pass (affinity + affinity.T) / 2"
+        )
+    graph = (graph + graph.T) / 2
     members = (np.flatnonzero(codes == k) for k in range(codes.max() + 1))
     return np.array([_algebraic_connectivity(graph[i][:, i]) for i in members])
 
@@ -287,7 +294,8 @@ def _algebraic_connectivity(graph: sp.csr_array) -> float:
             residual = (1 - value) * vector - similarity @ vector
             if np.linalg.norm(residual) <= max(1e-8 * value, 1e-12):
                 return value
-    return _rayleigh(graph, root_degrees, _dense(similarity, null))
+    moved = similarity.toarray() - 3 * np.outer(null, null)
+    return _rayleigh(graph, root_degrees, top_eigenpairs(moved, 1)[1][:, 0])
 
 
 def _rayleigh(graph: sp.csr_array, root_degrees: NDArray, vector: NDArray) -> float:
@@ -295,12 +303,6 @@ def _rayleigh(graph: sp.csr_array, root_degrees: NDArray, vector: NDArray) -> fl
     edges = graph.tocoo()
     f = vector / root_degrees
     return float(edges.data @ (f[edges.row] - f[edges.col]) ** 2 / 2)
-
-
-def _dense(similarity: sp.csr_array, null: NDArray) -> NDArray:
-    """Top vector of the similarity, the null vector moved from 1 to -2, by LAPACK."""
-    moved = similarity.toarray() - 3 * np.outer(null, null)
-    return top_eigenpairs(moved, 1)[1][:, 0]
 
 
 def _lanczos(similarity: sp.csr_array, null: NDArray) -> NDArray | None:
@@ -338,8 +340,10 @@ def _edges(affinity: Any, n_samples: int) -> sp.csr_array:
     """Affinity as a fresh CSR array without diagonal and stored zeros."""
     coo = sp.coo_array(affinity, dtype=np.float64, copy=True)
     if coo.shape != (n_samples, n_samples):
-        square = f"({n_samples}, {n_samples}), one row and column per label"
-        raise ValueError(f"affinity has shape {coo.shape}; pass {square}")
+        raise ValueError(
+            f"affinity has shape {coo.shape}; pass ({n_samples}, {n_samples}), one row "
+            "and column per label"
+        )
     coo.sum_duplicates()
     bad = coo.data[~((coo.data >= 0) & (coo.data < np.inf))]
     if bad.size:
@@ -348,15 +352,6 @@ def _edges(affinity: Any, n_samples: int) -> sp.csr_array:
     coo.data[coo.row == coo.col] = 0
     coo.eliminate_zeros()
     return coo.tocsr()
-
-
-def _symmetric(graph: sp.csr_array) -> sp.csr_array:
-    """Exactly symmetric graph from one that is so up to rounding."""
-    gap, largest = abs(graph - graph.T).max(), graph.max()
-    if gap > 1e-6 * largest:
-        found = f"affinity and its transpose differ by {gap:.3g}, above 1e-6 of its max"
-        raise ValueError(f"{found} {largest:.3g}; pass (affinity + affinity.T) / 2")
-    return (graph + graph.T) / 2
 
 
 def _check_bases(bases: Iterable[Basis]) -> list[NDArray[np.float64]]:

@@ -8,8 +8,8 @@ from ekss import EKSS
 from ekss.benchmarks import plan_ablation, plan_table1, run_plan, write_ablation
 from ekss.benchmarks._ablation import BASELINE, VARIANTS, _errors, ablation_grid
 from ekss.benchmarks._table1 import BEST, other_choices
-from ekss.graph import CutScore
-from ekss.graph.selection import EXPONENTS
+from ekss.ensemble import CutScore
+from ekss.ensemble.choose import EXPONENTS
 from ekss.metrics import clustering_error
 
 

@@ -12,7 +12,7 @@ from ekss.benchmarks._figure1 import (
     shown_votes,
     votes_trials,
 )
-from ekss.benchmarks._simulations import read_trials
+from ekss.benchmarks._figures34 import read_trials
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 SMOKE = FIGURE_PROFILES["smoke"]

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from ekss.benchmarks import FIGURE_PROFILES
-from ekss.benchmarks._figure3 import figure3_findings, plan_figure3
-from ekss.benchmarks._simulations import (
+from ekss.benchmarks._figures34 import (
     METHODS,
     Problem,
+    figure3_findings,
     mean_errors,
+    plan_figure3,
     read_trials,
     run_simulation,
     trials_of,

@@ -3,8 +3,13 @@ from pathlib import Path
 import numpy as np
 
 from ekss.benchmarks import FIGURE_PROFILES, FIGURES
-from ekss.benchmarks._figure4 import figure4_findings, plan_figure4
-from ekss.benchmarks._simulations import Problem, mean_errors, read_trials
+from ekss.benchmarks._figures34 import (
+    Problem,
+    figure4_findings,
+    mean_errors,
+    plan_figure4,
+    read_trials,
+)
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 SMOKE, QUICK = FIGURE_PROFILES["smoke"], FIGURE_PROFILES["quick"]

@@ -7,18 +7,19 @@ from ekss.benchmarks._figure2 import (
     figure2_findings,
     mean_curves,
 )
-from ekss.benchmarks._figure3 import figure3_findings
-from ekss.benchmarks._figure4 import figure4_findings
-from ekss.benchmarks._simulations import (
+from ekss.benchmarks._figures34 import (
     Place,
     Trial,
     best_errors,
+    figure3_findings,
+    figure4_findings,
     largest_dim,
     mean_errors,
     read_trials,
     smallest_angle,
     write_trials,
 )
+from ekss.benchmarks._pages import listed
 
 PUBLISHED = {1: 61.0, 5: 25.0, 50: 0.0}
 
@@ -156,6 +157,11 @@ def test_setting_is_chosen_by_the_mean_over_trials_not_trial_by_trial():
     assert mean_errors(places)[place] == 11
 
 
+def test_words_are_listed_with_a_last_and():
+    assert listed(["1", "5", "50"]) == "1, 5 and 50"
+    assert listed(["1"]) == "1"
+
+
 def test_trials_survive_csv():
     trials = [*as_in_the_paper(), trial("angle", "ssc", 3, 0.25, 1.5, "alpha=5", 4)]
     assert read_trials(write_trials(trials)) == trials
@@ -183,6 +189,7 @@ def test_curve_falls_until_it_rises_above_its_lowest():
     # Two small rises in a row are one large rise.
     assert falls_until(curve("umap", (0.9, 0.5, 0.515, 0.53))) == 0.3
     assert falls_until(curve("umap", (0.9, 0.95, 0.5, 0.4))) == 0.1
+    assert falls_until(curve("umap", (0.9, 0.5, 0.7, 0.7))) == 0.2
 
 
 def test_figure2_findings_follow_the_mean_curves():

@@ -22,7 +22,7 @@ from ekss.benchmarks import (
     write_table2,
     write_table3,
 )
-from ekss.benchmarks._tables import errors_csv, read_entries
+from ekss.benchmarks._table1 import errors_csv, read_entries
 from ekss.datasets import make_union_of_subspaces
 
 HERE = str(Path(__file__).parent)

@@ -36,6 +36,7 @@ def test_key_depends_on_identity_only():
     assert cell(a=1).key != cell(a=2).key
     assert cell(0, a=1).key != cell(1, a=1).key
     assert short_hash([1, 2]) != short_hash([2, 1])
+    assert short_hash({"a": 1, "b": 2}) == short_hash({"b": 2, "a": 1})
 
 
 def test_row_in_place_of_half_written_one(tmp_path):

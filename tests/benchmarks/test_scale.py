@@ -19,7 +19,7 @@ from ekss.benchmarks._scale import (
     scale_grid,
     slope,
 )
-from ekss.graph.neighbours import Neighbours
+from ekss.graph.votes import Neighbours
 
 TINY = ScaleProfile("tiny", (300, 600), n_members=6, all_pairs=300, free_members=6)
 PROBLEM = {"n_clusters": 5, "dim": 2, "n_features": 12, "noise": 0.1}
@@ -175,4 +175,5 @@ def test_page_without_rows_says_so(tmp_path):
 
 def test_slope_is_the_power_of_growth():
     assert slope(1.0, 8.0, 2.0) == pytest.approx(3.0)
+    assert slope(2.0, 200.0, growth=10.0) == pytest.approx(2.0)
     assert slope(0.0, 8.0, 2.0) is None

@@ -17,10 +17,9 @@ from ekss.benchmarks import (
     write_table3,
 )
 from ekss.benchmarks._data import prepare_features, read_features, recipe_of
-from ekss.benchmarks._methods import COLUMNS, settings
+from ekss.benchmarks._methods import COLUMNS, _times_k, settings
 from ekss.benchmarks._paper import ERRORS, NOT_EXPLAINED, NOTES, SIZES, parameters
-from ekss.benchmarks._table1 import run_cell
-from ekss.benchmarks._tables import entries_of, summarise
+from ekss.benchmarks._table1 import digest_of_labels, entries_of, run_cell
 
 # The paper's dimensions are too large for tiny stand-ins.
 pytestmark = pytest.mark.filterwarnings("ignore::ekss.ClusteringWarning")
@@ -65,6 +64,19 @@ def test_paper_figures_are_complete():
         "max_iter": 30,
         "update": "cop",
     }
+    assert parameters("coil20", "ensc") == {"l1_ratio": 0.99, "gamma": 3.0}
+    assert parameters("coil20", "lrr") is None
+
+
+def test_digest_tells_labels_apart_whatever_their_type():
+    one, other = np.array([0, 1, 1]), np.array([0, 1, 1], np.uint8)
+    assert digest_of_labels(one) == digest_of_labels(other)
+    assert digest_of_labels(one) != digest_of_labels(1 - one)
+
+
+def test_multiples_of_the_number_of_clusters_are_told_as_such():
+    assert _times_k(1.5) == "1.5 K"
+    assert _times_k([1, 3]) == ["1 K", "3 K"]
 
 
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
@@ -167,7 +179,7 @@ def test_label_tuned_is_the_lowest_of_all_columns(plan):
     made = plan(["usps"], ["tsc"])
     errors = {"paper": 3.0, "tuned": 9.0, "free": 5.0, "chosen": 1.0}
     rows = fake_rows(made, lambda cell: errors[cell.column] + cell.seed)
-    (entry,) = summarise(made, rows, ["usps"], ["tsc"])
+    (entry,) = entries_of(made, rows)
     tuned = entry.figures["tuned"]
     assert (tuned.lowest, tuned.mean, tuned.highest, tuned.seeds) == (3, 3.5, 4, 2)
     assert entry.figures["tuned"].best["made_up"] == "paper"

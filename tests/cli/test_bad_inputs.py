@@ -321,7 +321,7 @@ def test_compare_refuses_in_one_line(ekss, files, words, expected):
         ("bad.json", "", "is not JSON"),
         ("bad.json", "[" * 100000, "is not JSON"),
         ("bad.json", "\udcff", "is not JSON"),
-        ("bad.json", json.dumps([1]), "not a report"),
+        ("bad.json", json.dumps([1]), "not the summary of a report"),
         ("bad.json", json.dumps({"a": 1}), "report"),
         ("page.html", "<!doctype html>", "pass page.json"),
     ],

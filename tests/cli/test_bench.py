@@ -76,16 +76,18 @@ def test_table2_without_data_says_so(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("option", "value", "words"),
+    ("command", "option", "value", "words"),
     [
-        ("--datasets", "usps,nothing", "'nothing'; choose from hopkins"),
-        ("--methods", "", "empty; choose from ekss"),
-        ("--profile", "huge", "choose one of smoke, quick, paper"),
-        ("--jobs", "0", "runs nothing"),
+        ("table1", "--datasets", "usps,nothing", "'nothing'; choose from hopkins"),
+        ("table1", "--methods", "", "empty; choose from ekss"),
+        ("table1", "--profile", "huge", "choose one of smoke, quick, paper"),
+        ("table1", "--jobs", "0", "runs nothing"),
+        ("scale", "--profile", "huge", "choose one of smoke, full"),
+        ("scale", "--workers", "0", "--workers 0 runs nothing"),
     ],
 )
-def test_wrong_option_is_refused_in_words(option, value, words, tmp_path):
-    result = invoke("table1", "--data-home", tmp_path, option, value)
+def test_wrong_option_is_refused_in_words(command, option, value, words, tmp_path):
+    result = invoke(command, "--data-home", tmp_path, option, value)
     assert isinstance(result.exception, ValueError)
     assert words in str(result.exception)
 
@@ -102,16 +104,3 @@ def test_scale_runs_one_cell_after_the_other_and_goes_on(monkeypatch, tmp_path):
     assert {row["cell"]["params"]["workers"] for row in rows} == {2}
     assert "Workers of a fit: 2" in (tmp_path / "scale.md").read_text()
     assert "3 cells, 3 of them on disk" in invoke(*arguments).output
-
-
-@pytest.mark.parametrize(
-    ("option", "value", "words"),
-    [
-        ("--profile", "huge", "choose one of smoke, full"),
-        ("--workers", "0", "--workers 0 runs nothing"),
-    ],
-)
-def test_wrong_option_of_scale_is_refused_in_words(option, value, words, tmp_path):
-    result = invoke("scale", "--data-home", tmp_path, option, value)
-    assert isinstance(result.exception, ValueError)
-    assert words in str(result.exception)

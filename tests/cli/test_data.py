@@ -14,7 +14,7 @@ from ekss import datasets
 from ekss.cli import app
 from ekss.datasets import CATALOG
 from ekss.datasets._catalog import Archive
-from ekss.datasets._check import array_digest, set_digest
+from ekss.datasets._store import array_digest, set_digest
 
 
 def run(*arguments):

@@ -56,9 +56,9 @@ def test_demo_writes_reports_of_digits_and_motion_and_the_picture_of_votes(demo)
 
 
 def test_tracks_of_a_body_lie_near_an_affine_subspace_of_dimension_three():
-    tracks = moving_bodies(np.random.default_rng(0))
+    tracks, target = moving_bodies(np.random.default_rng(0))
     for body in range(3):
-        points = tracks.points[tracks.target == body]
+        points = tracks[target == body]
         spread = np.linalg.svd(points - points.mean(axis=0), compute_uv=False)
         assert (spread[3:] ** 2).sum() < 0.002 * (spread**2).sum()
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from ekss.core.bases import (
+from ekss.core.linalg import (
     Flats,
     fit_flat,
     fit_flats,

@@ -2,12 +2,17 @@ import numpy as np
 import pytest
 from scipy.linalg import subspace_angles
 
-from ekss.core.bases import Flats, random_bases, squared_residuals
 from ekss.core.cop import FEWEST_PER_DIM, coherence, coherent_rows, update_cop
-from ekss.core.ensemble import MemberOptions, run_member
-from ekss.core.ksubspaces import assign, k_subspaces
-from ekss.core.starts import random_start
-from ekss.core.updates import UPDATES, update_pca
+from ekss.core.ksubspaces import (
+    UPDATES,
+    MemberOptions,
+    assign,
+    k_subspaces,
+    random_start,
+    run_member,
+    update_pca,
+)
+from ekss.core.linalg import Flats, random_bases, squared_residuals
 from ekss.datasets import make_union_of_subspaces
 
 

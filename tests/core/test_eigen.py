@@ -8,8 +8,8 @@ import pytest
 import scipy.linalg
 from numpy.testing import assert_allclose
 
-from ekss.core import eigen
-from ekss.core.eigen import top_eigenpairs
+from ekss.core import linalg as eigen
+from ekss.core.linalg import top_eigenpairs
 
 
 def clique(n):
@@ -103,7 +103,7 @@ IDEAL_GRAPHS = """
 import numpy as np
 from scipy.sparse import csr_array
 from ekss.graph import spectral_labels
-from ekss.graph.eigenpairs import component_eigenpairs
+from ekss.graph.spectral import component_eigenpairs
 from ekss.metrics import connectivity
 
 for n in range(2, 60):

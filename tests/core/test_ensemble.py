@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from ekss.core.bases import random_bases
-from ekss.core.ensemble import MemberOptions, run_member
+from ekss.core.ksubspaces import MemberOptions, run_member, run_side_by_side
+from ekss.core.linalg import random_bases
 from ekss.datasets import make_union_of_subspaces
 
 
@@ -111,3 +111,104 @@ def test_co_clustering_of_ekss0_follows_the_angle():
     together = (labels == labels[:, :1]).mean(axis=0)
     assert together[0] == 1
     assert np.all(np.diff(together) < 0)
+
+
+def noisy_points():
+    """Return points of which hardly any has two subspaces that are equally near."""
+    return make_union_of_subspaces(
+        n_subspaces=4, dims=2, n_features=20, noise=0.3, random_state=1
+    ).data
+
+
+def reference_member(X, seed, number, n_candidates, dim, n_iter, affine):
+    """The same member in plain NumPy: exact residuals, QR, one cluster at a time."""
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
+    rng.integers(1), rng.integers(1)  # one number of candidates, one dimension
+    drawn = rng.standard_normal((n_candidates, X.shape[1], dim))
+    Q, R = np.linalg.qr(drawn)
+    bases = list(Q * np.sign(np.diagonal(R, axis1=1, axis2=2))[:, None])
+    through = np.zeros((n_candidates, X.shape[1]))
+    if affine:
+        through = X[rng.integers(len(X), size=n_candidates)]
+    for t in range(n_iter + 1):
+        rest = [
+            (X - c) - (X - c) @ U @ U.T for U, c in zip(bases, through, strict=True)
+        ]
+        squares = np.stack([(r**2).sum(axis=1) for r in rest])
+        labels = squares.argmin(axis=0)
+        if t == n_iter:
+            return labels
+        worst = np.argsort(-squares.min(axis=0), kind="stable")
+        taken = 0
+        for k in range(n_candidates):
+            mine = X[labels == k]
+            if len(mine) == 0:
+                size = dim + affine
+                mine = X[worst[taken : taken + size]]
+                taken += size
+                through[k] = affine * mine.mean(axis=0)
+                bases[k] = np.linalg.svd((mine - through[k]).T)[0][:, :dim]
+                continue
+            through[k] = affine * mine.mean(axis=0)
+            mine = mine - through[k]
+            left, sizes, _ = np.linalg.svd(mine.T @ (mine @ bases[k]))
+            kept = list(left.T[:dim][sizes > 1e-12 * sizes[0]])
+            for u in bases[k].T:  # what the points do not determine stays as it was
+                rest = u - sum((u @ v) * v for v in kept)
+                if len(kept) < dim and np.linalg.norm(rest) > 1e-8:
+                    kept.append(rest / np.linalg.norm(rest))
+            bases[k] = np.stack(kept, axis=1)
+
+
+@pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.parametrize("n_candidates", [3, 25])
+def test_power_member_equals_the_plain_reference(affine, n_candidates):
+    points = noisy_points()
+    chosen = options(
+        n_candidates=(n_candidates, n_candidates), update="power", affine=affine
+    )
+    same = [
+        run_member(points, 5, number, chosen).labels
+        == reference_member(points, 5, number, n_candidates, 2, 3, affine)
+        for number in range(8)
+    ]
+    # of two subspaces that are equally near up to rounding, either will do
+    assert np.mean(same) > 0.98
+    assert np.median(np.mean(same, axis=1)) == 1
+
+
+@pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_members_side_by_side_are_those_alone(affine, dtype):
+    X = noisy_points().astype(dtype)
+    chosen = options(
+        n_candidates=(2, 9), subspace_dim=(1, 4), update="power", affine=affine
+    )
+    together = run_side_by_side(X, 3, range(8), chosen)
+    for number, member in enumerate(together):
+        alone = run_member(X, 3, number, chosen)
+        # products of other shapes may differ in their last bits
+        assert (member.labels == alone.labels).mean() > 0.98
+        assert abs(member.weight - alone.weight) < 1e-3
+        assert member.labels.dtype == alone.labels.dtype
+
+
+def test_members_side_by_side_end_each_in_its_own_time():
+    # clean lines: some starts come to rest at once, others do not
+    X = np.repeat(np.eye(6), 10, axis=0)
+    chosen = options(
+        n_candidates=(2, 12), subspace_dim=(1, 1), update="power", max_iter=20
+    )
+    together = run_side_by_side(X, 0, range(8), chosen)
+    alone = [run_member(X, 0, number, chosen) for number in range(8)]
+    assert [one.n_iter for one in together] == [one.n_iter for one in alone]
+    assert len({one.n_iter for one in alone}) > 1
+    for one, other in zip(together, alone, strict=True):
+        np.testing.assert_array_equal(one.labels, other.labels)
+
+
+@pytest.mark.parametrize(("n_samples", "expected"), [(300, 8), (3_000, 3), (20_000, 1)])
+def test_few_points_have_members_side_by_side(n_samples, expected):
+    chosen = options(n_candidates=(12, 24), subspace_dim=(2, 4), update="power")
+    assert chosen.at_once(n_samples) == expected
+    assert options(update="pca").at_once(n_samples) == 1

@@ -1,16 +1,14 @@
 import numpy as np
 import pytest
 
-from ekss.core.bases import Flats, random_bases, squared_residuals
-from ekss.core.ksubspaces import assign
+from ekss.core.ksubspaces import assign, neighbourhood_start, random_start
+from ekss.core.linalg import Flats, random_bases, squared_residuals, unit_rows
 from ekss.core.mkf import (
     SEEDS_PER_DIM,
     descend,
     distances,
     median_k_flats,
 )
-from ekss.core.scaling import unit_rows
-from ekss.core.starts import neighbourhood_start, random_start
 from ekss.datasets import make_union_of_subspaces
 from ekss.metrics import clustering_error
 

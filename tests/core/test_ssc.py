@@ -7,8 +7,7 @@ from scipy.optimize import linprog, minimize
 from sklearn.linear_model import Lasso
 
 from ekss.core import admm
-from ekss.core._shrink import shrink
-from ekss.core.admm import Objective, prepare_system
+from ekss.core.admm import Objective, prepare_system, shrink
 from ekss.core.representation import affinity_of
 from ekss.core.ssc import (
     block_size,

@@ -15,7 +15,7 @@ from PIL import Image
 
 from ekss.datasets import _catalog
 from ekss.datasets._catalog import Archive
-from ekss.datasets._check import array_digest, fingerprint, set_digest
+from ekss.datasets._store import array_digest, fingerprint, set_digest
 
 
 def idx(array):
@@ -106,7 +106,7 @@ def small_mnist():
         "t10k-images-idx3-ubyte.gz": idx(images),
         "t10k-labels-idx1-ubyte.gz": idx(labels),
     }
-    base = dataclasses.replace(_catalog.MNIST_TEST, image_shape=(5, 4))
+    base = dataclasses.replace(_catalog.BY_NAME["mnist_test"], image_shape=(5, 4))
     return Small(describe(base, arrays, files), arrays, files)
 
 
@@ -124,7 +124,7 @@ def small_usps():
         "zip.test.gz": gzip.compress("".join(lines[3:]).encode()),
     }
     arrays = {"X": ((values + 1) / 2).astype(np.float32), "y": labels}
-    return Small(describe(_catalog.USPS, arrays, files), arrays, files)
+    return Small(describe(_catalog.BY_NAME["usps"], arrays, files), arrays, files)
 
 
 @pytest.fixture
@@ -147,7 +147,7 @@ def small_coil20():
     mean = np.rint(fingerprint(arrays["X"], arrays["y"], (32, 32))).astype(np.uint8)
     side = {"y": array_digest("y", arrays["y"])}
     facts = {"fingerprint": mean.tobytes(), "side_digest": set_digest(side)}
-    dataset = describe(_catalog.COIL20, arrays, files, **facts)
+    dataset = describe(_catalog.BY_NAME["coil20"], arrays, files, **facts)
     return Small(dataset, arrays, files)
 
 
@@ -170,7 +170,7 @@ def small_hopkins():
         arrays |= {f"{name}__x": x, f"{name}__s": s}
     files = {"Hopkins155.zip": zipped(members)}
     facts = {"layout": (), "counts": (0, 0, 1, 1)}
-    dataset = describe(_catalog.HOPKINS155, arrays, files, **facts)
+    dataset = describe(_catalog.BY_NAME["hopkins155"], arrays, files, **facts)
     return Small(dataset, arrays, files)
 
 

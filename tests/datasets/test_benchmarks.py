@@ -21,13 +21,13 @@ FETCHERS = [getattr(ekss.datasets, n) for n in dir(ekss.datasets) if n[:6] == "f
 def home(small_mnist, small_usps, small_coil20, small_hopkins, tmp_path, monkeypatch):
     """A data home with small data sets in place of the real ones."""
     train = dataclasses.replace(small_mnist.dataset, name="mnist_train")
-    names = ("MNIST_TEST", "USPS", "COIL20", "HOPKINS155")
+    names = ("mnist_test", "usps", "coil20", "hopkins155")
     smalls = (small_mnist, small_usps, small_coil20, small_hopkins)
     for name, small in zip(names, smalls, strict=True):
         _store.save(small.dataset, small.arrays, tmp_path)
-        monkeypatch.setattr(_catalog, name, small.dataset)
+        monkeypatch.setitem(_catalog.BY_NAME, name, small.dataset)
     _store.save(train, small_mnist.arrays, tmp_path)
-    monkeypatch.setattr(_catalog, "MNIST_TRAIN", train)
+    monkeypatch.setitem(_catalog.BY_NAME, "mnist_train", train)
     monkeypatch.setenv("EKSS_DATA", str(tmp_path))
     return tmp_path
 
@@ -110,7 +110,9 @@ def test_hopkins_all_leaves_out_dancing_which_has_a_name(home):
 
 def test_missing_data_are_downloaded_once(small_mnist, mirror, tmp_path, monkeypatch):
     mirror.files = small_mnist.files
-    monkeypatch.setattr(_catalog, "MNIST_TEST", small_mnist.served_by(mirror.url))
+    monkeypatch.setitem(
+        _catalog.BY_NAME, "mnist_test", small_mnist.served_by(mirror.url)
+    )
     first = fetch_mnist(data_home=tmp_path)
     np.testing.assert_array_equal(first.data, small_mnist.arrays["X"])
     asked = len(mirror.asked)

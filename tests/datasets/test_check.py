@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ekss.datasets._catalog import CATALOG, named
-from ekss.datasets._check import array_digest, check_arrays, fingerprint
+from ekss.datasets._store import array_digest, check_arrays, fingerprint
 
 
 def changed(small, **arrays):

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from ekss.datasets import _convert
-from ekss.datasets._fetch import convert
+from ekss.datasets._sources import convert
 
 
 def pgm(pixels):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from ekss.datasets import _store
-from ekss.datasets._fetch import fetch
+from ekss.datasets._sources import fetch
 
 
 def names_in(folder):

@@ -1,8 +1,13 @@
+import io
+import zipfile
+from contextlib import suppress
+
 import numpy as np
 import pytest
+from PIL import Image
 
-from ekss.datasets import _store
-from ekss.datasets._import import find_sources, import_source
+from ekss.datasets import CATALOG, _convert, _store
+from ekss.datasets._sources import find_sources, import_source
 
 
 @pytest.fixture
@@ -107,3 +112,70 @@ def test_cut_or_wrong_npz_leaves_the_earlier_file(small_mnist, catalog, tmp_path
     with pytest.raises(ValueError, match="cannot be read"):
         import_all(path, catalog, home)
     assert (home / "mnist_test.npz").read_bytes() == before
+
+
+def test_damaged_tracks_end_in_a_refusal_or_in_arrays(small_hopkins, tmp_path):
+    (name,) = small_hopkins.files
+    small_hopkins.write(tmp_path)
+    archive = tmp_path / name
+    with zipfile.ZipFile(archive) as file:
+        whole = {member: file.read(member) for member in file.namelist()}
+    member = next(key for key in whole if key.endswith("_truth.mat"))
+    rng = np.random.default_rng(0)
+    refusals = 0
+    for _ in range(150):
+        spoilt = bytearray(whole[member])
+        spoilt[rng.integers(120, len(spoilt))] ^= 1 << rng.integers(8)
+        with zipfile.ZipFile(archive, "w") as file:
+            for key, content in {**whole, member: bytes(spoilt)}.items():
+                file.writestr(key, content)
+        source = find_sources(archive, [small_hopkins.dataset])[0]
+        try:
+            import_source(source, tmp_path / "home")
+        except ValueError:
+            refusals += 1
+    assert refusals > 50
+
+
+def test_bombs_in_canonical_files_are_refused(small_mnist, tmp_path):
+    path = tmp_path / small_mnist.dataset.filename
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        with archive.open("X.npy", "w") as member:
+            for _ in range(600):
+                member.write(bytes(2**20))
+    source = find_sources(path, [small_mnist.dataset])[0]
+    with pytest.raises(ValueError, match="unpacks to 629 MB, more than the 537 MB"):
+        import_source(source, tmp_path / "home")
+
+
+def test_images_of_other_formats_or_sizes_are_not_opened():
+    for kind, side in (("GIF", 8), ("TIFF", 8), ("PNG", 1200)):
+        file = io.BytesIO()
+        Image.new("L", (side, side)).save(file, kind)
+        with pytest.raises((OSError, ValueError), match=r"cannot identify|1200 x 1200"):
+            _convert._grey(file.getvalue())
+
+
+def test_archives_fetched_over_plain_http_have_a_digest():
+    for dataset in CATALOG:
+        for archive in dataset.archives:
+            plain = [url for url in archive.urls if not url.startswith("https://")]
+            assert archive.digest or not plain, archive.filename
+
+
+def test_damaged_images_end_in_a_refusal_or_in_arrays(small_coil20, tmp_path):
+    (name,) = small_coil20.files
+    small_coil20.write(tmp_path)
+    archive = tmp_path / name
+    with zipfile.ZipFile(archive) as file:
+        whole = {member: file.read(member) for member in file.namelist()}
+    member = next(key for key in whole if key.endswith(".png"))
+    source = find_sources(archive, [small_coil20.dataset])[0]
+    for at in range(0, len(whole[member]), 3):
+        spoilt = whole[member][:at] + b"\x00" + whole[member][at + 2 :]
+        with zipfile.ZipFile(archive, "w") as file:
+            for key, content in {**whole, member: spoilt}.items():
+                file.writestr(key, content)
+        # Bytes that decide nothing may change.
+        with suppress(ValueError):
+            import_source(source, tmp_path / "home")

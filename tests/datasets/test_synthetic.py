@@ -196,8 +196,8 @@ def test_return_X_y_gives_data_and_target():
         ({"bases": [np.eye(3)], "dims": 2}, r"dims=\[2\] but .* leave dims out"),
         ({"bases": [np.eye(3)], "n_subspaces": 2}, "n_subspaces=2 but .* have 1"),
         ({"bases": "orthogonal", "dims": 40}, "sum of dims, 120, exceeds .*=100"),
-        ({"random_state": "x"}, "random_state='x' is no seed"),
-        ({"random_state": -1}, "random_state=-1 is no seed"),
+        ({"random_state": "x"}, "random_state='x' is not a seed"),
+        ({"random_state": -1}, "random_state=-1 is not a seed"),
     ],
 )
 def test_union_refuses_bad_parameters(options, message):

@@ -1,11 +1,13 @@
 """A fit is a chain of values: who writes, what is observed, where it passes."""
 
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 
+import ekss
 from ekss import (
     EKSS,
     KSS,
@@ -21,6 +23,7 @@ from ekss import (
 from ekss.datasets import make_union_of_subspaces
 from ekss.runtime.workers import stage_seconds
 
+PACKAGE = str(Path(ekss.__file__).parent)
 ESTIMATORS = [
     EKSS(3, n_members=8, random_state=0),
     PaperEKSS(3, 2, n_members=8, random_state=0),
@@ -73,3 +76,20 @@ def test_observers_do_not_change_a_result(estimator, planted, capsys):
         shown = clone(estimator).set_params(verbose=1).fit(planted.data)
     assert seconds
     np.testing.assert_array_equal(plain.labels_, shown.labels_)
+
+
+@pytest.mark.parametrize("shift", [0.0, 1.0], ids=["plain", "with a common direction"])
+def test_a_fit_passes_through_few_files(planted, shift):
+    files = set()
+
+    def watch(frame, event, argument):
+        path = frame.f_code.co_filename
+        if event == "call" and path.startswith(PACKAGE):
+            files.add(path)
+
+    sys.setprofile(watch)
+    try:
+        EKSS(3, random_state=0).fit(planted.data + shift)
+    finally:
+        sys.setprofile(None)
+    assert 6 < len(files) <= 15, sorted(files)

@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 
 from ekss import EKSS
-from ekss.core.ensemble import MemberOptions
+from ekss.core.ksubspaces import MemberOptions
 from ekss.datasets import make_union_of_subspaces
-from ekss.ensemble import automatic
-from ekss.ensemble.automatic import (
+from ekss.ensemble import decide as automatic
+from ekss.ensemble.decide import (
     Count,
+    Geometry,
+    Plan,
     coarse_grid,
     confirmed_clusters,
     fine_grid,
@@ -17,7 +19,6 @@ from ekss.ensemble.automatic import (
     seek_counts,
     smoothed,
 )
-from ekss.ensemble.decide import Geometry, Plan
 from ekss.metrics import clustering_error
 
 

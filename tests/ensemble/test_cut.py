@@ -6,18 +6,13 @@ from sklearn.base import clone
 
 from ekss import EKSS, CutOptions, KSSMember
 from ekss.datasets import make_union_of_subspaces
+from ekss.ensemble import CUTTERS, score_cut
 from ekss.ensemble.choose import choose as choose_cut
 from ekss.ensemble.choose import gather_evidence
 from ekss.ensemble.cut import cut
 from ekss.ensemble.decide import Geometry, Plan, neighbor_counts
 from ekss.ensemble.prepare import Coordinates, prepare
-from ekss.graph import (
-    CUTTERS,
-    nearest_by_votes,
-    prepare_votes,
-    score_cut,
-    symmetric_graph,
-)
+from ekss.graph import nearest_by_votes, prepare_votes, symmetric_graph
 from ekss.metrics import clustering_error
 from ekss.runtime.workers import Workers
 
@@ -73,14 +68,9 @@ def test_all_votes_are_cut_for_few_points_only():
     assert neighbor_counts(10_000, 3)[-1] < 1000
 
 
-def test_a_sample_is_cut_as_the_whole_would_be():
-    assert neighbor_counts(500, 3, n_all=500)[-1] == 499
-    assert neighbor_counts(500, 3, n_all=2000) == neighbor_counts(500, 3)[:-1]
-
-
 def test_graphs_of_large_clusters_are_not_thin():
     for n_samples in (200, 2000, 20_000, 2_000_000):
-        counts = neighbor_counts(n_samples, 4, n_all=2000)
+        counts = neighbor_counts(n_samples, 4)
         assert counts[0] >= min(np.sqrt(n_samples / 4) / 4, 40)
 
 

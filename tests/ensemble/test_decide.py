@@ -288,3 +288,17 @@ def test_given_dimensions_are_taken_and_estimates_follow_the_seed(affine):
 def test_few_neighbors_are_a_sixth_of_a_cluster_from_3_to_10():
     assert [few_neighbors(n, 3) for n in (20, 90, 180, 6000)] == [3, 5, 10, 10]
     assert few_neighbors(3, 3) == 2
+
+
+@pytest.mark.parametrize(("noise", "dtype"), [(0.0, np.float64), (0.1, np.float32)])
+def test_members_work_in_float32_unless_points_are_clean(noise, dtype):
+    data = make_union_of_subspaces(
+        3, 4, n_features=30, n_per_subspace=60, noise=noise, random_state=0
+    ).data
+    points = prepare(data, unit=True, affine=False)
+    assert decide(points, Wishes(3), 3, 0).seen.points.dtype == dtype
+    single = prepare(data.astype(np.float32), unit=True, affine=False)
+    assert decide(single, Wishes(3), 3, 0).seen.points.dtype == np.float32
+    for unit, affine in ((False, False), (False, True), (True, True)):
+        points = prepare(data, unit=unit, affine=affine)
+        assert decide(points, Wishes(3), 3, 0).seen.points.dtype == np.float64

@@ -10,10 +10,17 @@ import numpy as np
 import pytest
 
 from ekss import EKSS, CutOptions, KSSMember
-from ekss.ensemble.estimate import check_memory, estimate, work_of
+from ekss.ensemble.chain import check_memory, estimate, work_of
 from ekss.runtime import memory
-from ekss.runtime.cost import Work, in_time, measured_pace
-from ekss.runtime.memory import LIBRARY_BYTES, available_bytes, bytes_of, in_bytes
+from ekss.runtime.memory import (
+    LIBRARY_BYTES,
+    Work,
+    available_bytes,
+    bytes_of,
+    in_bytes,
+    in_time,
+    measured_pace,
+)
 from ekss.runtime.workers import Workers
 
 WORK = Work(200_000, 50, 4, 10, 100, 10, 5, 200_000, n_neighbors=40)

@@ -86,17 +86,20 @@ def test_ensemble_grown_in_steps_equals_one_run_at_once(points):
 def test_known_members_are_not_run_again(points, monkeypatch):
     known = run(points, 6)
     numbers = []
-    original = vote.run_member
+    original = vote.run_side_by_side
 
-    def count(points, seed, number, **more):
-        numbers.append(number)
-        return original(points, seed, number, **more)
+    def count(points, seed, batch, options, norms):
+        numbers.extend(batch)
+        return original(points, seed, batch, options, norms)
 
-    monkeypatch.setattr(vote, "run_member", count)
+    monkeypatch.setattr(vote, "run_side_by_side", count)
     run(points, 8, known=known)
-    assert numbers == [6, 7]
+    at_once = known.origin[2].at_once(len(points))
+    # only the batch that was cut short is run once more
+    assert numbers == list(range(6 // at_once * at_once, -(-8 // at_once) * at_once))
+    numbers.clear()
     fewer = run(points, 4, known=known)
-    assert numbers == [6, 7]
+    assert numbers == []
     np.testing.assert_array_equal(fewer.labels, known.labels[:, :4])
 
 
@@ -183,7 +186,7 @@ def test_files_of_a_fit_that_fails_are_deleted(points, tmp_path, monkeypatch, er
     def fail(*args, **kwargs):
         raise error("in the middle")
 
-    for module, name in ((chain, "choose"), (vote, "run_member")):
+    for module, name in ((chain, "choose"), (vote, "run_side_by_side")):
         with monkeypatch.context() as patch:
             patch.setattr(module, name, fail)
             with pytest.raises(error):

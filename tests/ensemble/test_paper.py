@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ekss import PaperEKSS
-from ekss.core.bases import random_bases
+from ekss.core.linalg import random_bases
 from ekss.datasets import make_union_of_subspaces
 from ekss.metrics import clustering_error
 

@@ -5,7 +5,7 @@ import pytest
 
 from ekss import EKSS, CutOptions, KSSMember
 from ekss.datasets import make_union_of_subspaces
-from ekss.graph import CUTTERS, score_cut
+from ekss.ensemble import CUTTERS, score_cut
 
 
 def model(n_clusters=3, **params):

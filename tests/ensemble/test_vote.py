@@ -7,11 +7,10 @@ import pytest
 
 from ekss import EKSS, CutOptions, KSSMember
 from ekss.datasets import make_union_of_subspaces
-from ekss.ensemble import chain, vote
+from ekss.ensemble import chain, score_cut, vote
 from ekss.ensemble.decide import Geometry, Plan, Wishes
 from ekss.ensemble.prepare import Coordinates, prepare
 from ekss.ensemble.vote import Ensemble, matched_share
-from ekss.graph import score_cut
 from ekss.metrics import clustering_error
 from ekss.runtime.workers import Workers
 
@@ -35,9 +34,9 @@ def agreement_of(X, labels, cut=None):
     wishes = Wishes(3, cut=cut or CutOptions())
 
     def cluster(half, rows):
-        return chain._cluster_some(plan_of(X), wishes, 0, Workers(), half, rows)
+        return chain._cluster_some(plan_of(X), wishes, 0, half, rows)
 
-    return vote._halves_agreement(ensemble, 3, 0, cluster)
+    return vote._halves_agreement(ensemble, 3, 0, cluster, Workers())
 
 
 def test_matched_share_is_one_less_the_clustering_error():
@@ -77,7 +76,7 @@ def grow(X, steps, max_iter=3):
     plan, wishes = plan_of(X), Wishes(3)
 
     def cluster(half, rows):
-        return chain._cluster_some(plan, wishes, 0, Workers(), half, rows)
+        return chain._cluster_some(plan, wishes, 0, half, rows)
 
     member = KSSMember(max_iter=max_iter).options(plan)
     return vote.vote(plan, member, steps, 0, Workers(), cluster=cluster)

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_info
 
 import ekss
 from ekss import EKSS, CutOptions, KSSMember, PaperEKSS
-from ekss.core.ensemble import MemberOptions, run_member
+from ekss.core.ksubspaces import MemberOptions, run_member
 from ekss.datasets import make_subspaces_at_angle, make_union_of_subspaces
 from ekss.ensemble.prepare import leading_coordinates
 from ekss.graph import coassociation_dense, coassociation_topq

@@ -140,3 +140,8 @@ def test_verbose_shows_progress_on_stderr(planted, capsys):
     shown = capsys.readouterr()
     assert "blocks" in shown.err
     assert shown.out == ""
+
+
+def test_points_of_which_squares_of_products_underflow_are_orthogonal():
+    X = np.array([[2.899e-299, 5.658e195], [9.37e44, -2.553e-169]])
+    assert set(EnSC(2, random_state=0).fit_predict(X)) == {0, 1}

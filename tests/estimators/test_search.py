@@ -8,13 +8,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ekss import EKSS, KSS, SSC, SSCOMP, TSC, EnSC, LabelFreeSearch
 from ekss.datasets import make_union_of_subspaces
+from ekss.ensemble import Evidence
 from ekss.estimators._search import (
     DEFAULT_GRIDS,
     mean_graph,
     score_by_weakest,
     settings_to_try,
 )
-from ekss.graph import Evidence
 from ekss.metrics import clustering_error
 
 

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ekss.core.admm import violations
-from ekss.core.scaling import unit_rows
+from ekss.core.linalg import unit_rows
 from ekss.core.ssc import make_objective, sparse_codes
 from ekss.datasets import make_union_of_subspaces
 from ekss.estimators._ssc import SSC

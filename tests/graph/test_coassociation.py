@@ -3,13 +3,15 @@ import pytest
 from scipy.sparse.csgraph import connected_components
 
 from ekss.graph import (
-    coassociation,
     coassociation_dense,
     coassociation_topq,
     nearest_by_votes,
     prepare_votes,
     symmetric_graph,
     votes_outside,
+)
+from ekss.graph import (
+    votes as coassociation,
 )
 
 

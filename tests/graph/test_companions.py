@@ -3,6 +3,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from ekss.graph import cluster_silhouettes, companion_shares, edge_shares
+from ekss.graph.votes import shares_of_cuts
 
 
 def slow_shares(member_labels, labels, n_clusters):
@@ -119,3 +120,17 @@ def test_numbering_of_clusters_and_members_and_order_of_points_play_no_role():
     other = rng.permutation(3)[labels][moved]
     found = cluster_silhouettes(companion_shares(renamed, other, 3), other)
     np.testing.assert_allclose(np.sort(found), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("n_members", [1, 7, 8, 17])
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.int64])
+def test_shares_of_several_cuts_are_those_of_each(n_members, dtype):
+    rng = np.random.default_rng(0)
+    base = rng.integers(6, size=(40, n_members)).astype(dtype)
+    base[0] = 6  # alone
+    counts = [2, 5, 40, 3]
+    cuts = [rng.integers(count, size=40) for count in counts]
+    found = shares_of_cuts(base, cuts, counts)
+    for shares, labels, count in zip(found, cuts, counts, strict=True):
+        assert shares.shape == (40, count)
+        np.testing.assert_allclose(shares, slow_shares(base, labels, count), atol=1e-6)

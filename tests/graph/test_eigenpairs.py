@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import block_diag, coo_array, coo_matrix, csr_array
 from sklearn.exceptions import ConvergenceWarning
 
-from ekss.graph import eigenpairs
+from ekss.graph import spectral as eigenpairs
 from ekss.graph.spectral import spectral_embedding
 
 

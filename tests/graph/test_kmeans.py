@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
-from ekss.graph import kmeans
+from ekss.graph import spectral as kmeans
 from ekss.metrics import clustering_error
 from ekss.runtime.workers import one_blas_thread
 
@@ -86,9 +86,9 @@ def test_restarts_of_many_rows_see_only_a_sample(monkeypatch):
     seen = []
     descend = kmeans._descend
 
-    def spy(rows, centres):
-        seen.append(len(rows))
-        return descend(rows, centres)
+    def spy(features, centres):
+        seen.append(features.shape[1])
+        return descend(features, centres)
 
     monkeypatch.setattr(kmeans, "ALL_ROWS", 300)
     monkeypatch.setattr(kmeans, "_descend", spy)
@@ -107,3 +107,66 @@ def test_sample_is_never_smaller_than_the_number_of_clusters(monkeypatch):
     monkeypatch.setattr(kmeans, "ALL_ROWS", 10)
     labels = kmeans.kmeans_labels(np.arange(60.0)[:, None], 40, 1, 0)
     assert len(np.unique(labels)) == 40
+
+
+def as_features(rows):
+    """Rows as the compiled loops take them: by features, in fours."""
+    features = np.zeros((-(-rows.shape[1] // 4) * 4, len(rows)), np.float32)
+    features[: rows.shape[1]] = rows.T
+    return features
+
+
+def slow_descend(rows, centres):
+    """Assign and move in turns, until nothing changes."""
+    labels = None
+    while True:
+        distances = np.square(rows[:, None] - centres).sum(axis=2)
+        now = distances.argmin(axis=1)
+        if labels is not None and np.array_equal(now, labels):
+            return labels, centres, distances.min(axis=1).sum()
+        labels = now
+        centres = np.stack([rows[labels == k].mean(axis=0) for k in range(6)])
+
+
+@pytest.mark.parametrize("n_each", [50, 500])
+@pytest.mark.parametrize("n_features", [3, 4, 5, 9])
+def test_descent_equals_assigning_and_moving_in_turns(monkeypatch, n_features, n_each):
+    rng = np.random.default_rng(n_features)
+    centres = rng.standard_normal((6, n_features))
+    rows = np.repeat(centres, n_each, axis=0)
+    rows += 0.3 * rng.standard_normal(rows.shape)
+    rows -= rows.mean(axis=0)
+    start = rows[::n_each]
+    monkeypatch.setattr(kmeans, "_TOLERANCE", 0.0)
+    found = kmeans._descend(as_features(rows), as_features(start).T.copy())
+    labels, means, cost = slow_descend(rows, start)
+    np.testing.assert_array_equal(found.labels, labels)
+    np.testing.assert_allclose(found.centres[:, :n_features], means, atol=1e-5)
+    assert found.cost == pytest.approx(cost, rel=1e-5)
+
+
+def slow_spread(rows, draws):
+    """Greedy k-means++ with the numbers drawn."""
+    distances = np.full(len(rows), 5.0 * rows.shape[1])
+    chosen = []
+    for drawn in draws:
+        sums = np.cumsum(distances)
+        tried = [int((sums <= share * sums[-1]).sum()) for share in drawn]
+        nearest = [
+            np.minimum(distances, np.square(rows - rows[number]).sum(axis=1))
+            for number in tried
+        ]
+        best = int(np.argmin([found.sum() for found in nearest]))
+        chosen.append(tried[best])
+        distances = nearest[best]
+    return chosen
+
+
+@pytest.mark.parametrize("n_clusters", [1, 2, 7, 30])
+def test_centres_are_spread_as_the_numbers_drawn_say(n_clusters):
+    rows = np.random.default_rng(0).uniform(-1, 1, (200, 8))
+    centres = kmeans._spread_centres(
+        as_features(rows), n_clusters, np.random.default_rng(1)
+    )
+    draws = np.random.default_rng(1).random((n_clusters, 2 + int(np.log(n_clusters))))
+    np.testing.assert_allclose(centres, rows[slow_spread(rows, draws)], atol=1e-6)

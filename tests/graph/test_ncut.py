@@ -3,7 +3,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from ekss.graph import mean_ncut
-from ekss.graph.ncut import cluster_links
+from ekss.graph.spectral import cluster_links
 
 
 def random_graph(rng, n=23, density=0.3):

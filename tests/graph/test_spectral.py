@@ -7,9 +7,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import block_diag, csr_array
 from sklearn.metrics import adjusted_rand_score
 
-from ekss.graph import eigenpairs, kmeans
-from ekss.graph.components import as_graph, can_be_clusters, settle_components
-from ekss.graph.spectral import spectral_labels
+from ekss.graph import spectral as eigenpairs
+from ekss.graph import spectral as kmeans
+from ekss.graph.spectral import (
+    as_graph,
+    can_be_clusters,
+    settle_components,
+    spectral_labels,
+)
 
 
 def random_graph(n_points, density, rng):

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ekss.io import InputError, _csv, read_points
+from ekss.io import InputError, _tables, read_points
 
 NUMBERS = np.array([[1.5, 2.0], [3.5, 4.0], [5.5, 6.0]])
 
@@ -13,7 +13,7 @@ NUMBERS = np.array([[1.5, 2.0], [3.5, 4.0], [5.5, 6.0]])
 def read(request, tmp_path, monkeypatch):
     """Read a frame through a file of each format that has names."""
     ending = request.param.split()[-1]
-    monkeypatch.setattr(_csv, "_LARGE", 0 if "large" in request.param else 10**9)
+    monkeypatch.setattr(_tables, "_LARGE", 0 if "large" in request.param else 10**9)
 
     def through_file(data, **options):
         frame, path = pd.DataFrame(data), tmp_path / f"a.{ending}"

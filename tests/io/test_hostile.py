@@ -2,7 +2,11 @@
 
 import io
 import json
+import os
 import pickle
+import subprocess
+import sys
+import tracemalloc
 import warnings
 import zipfile
 
@@ -111,21 +115,21 @@ HEADERS = {
     "class no text": (put(["KSS"], "estimator", "class"), "is not one of EKSS"),
     "long class": (put("x" * 10_000, "estimator", "class"), "is not one of EKSS"),
     "no estimator": (put(None, "estimator"), "not described"),
-    "steps": (put({}, "preprocessing"), "no list of at most 16"),
-    "many steps": (put([{}] * 17, "preprocessing"), "no list of at most 16"),
+    "steps": (put({}, "preprocessing"), "not a list of at most 16"),
+    "many steps": (put([{}] * 17, "preprocessing"), "not a list of at most 16"),
     "unknown parameter": (put({"evil": 1}, "estimator", "params"), "other parameters"),
     "machine": (put({"n_jobs": 99}, "estimator", "params"), "other parameters"),
     "no parameters": (put(3, "estimator", "params"), "other parameters"),
-    "nested": (put({"tol": {"a": 1}}, "estimator", "params"), "no plain value"),
+    "nested": (put({"tol": {"a": 1}}, "estimator", "params"), "not a plain value"),
     "normalize": (put({"normalize": "x"}, "estimator", "params"), "normalize"),
     "width": (put(6, "estimator", "n_features"), "takes 6 features.* has 5"),
-    "width 0": (put(0, "preprocessing", 0, "n_features"), "no number of features"),
-    "huge width": (put(10**30, "estimator", "n_features"), "no number of features"),
+    "width 0": (put(0, "preprocessing", 0, "n_features"), "not a number of features"),
+    "huge width": (put(10**30, "estimator", "n_features"), "not a number of features"),
     "unit": (put(1, "estimator", "unit"), "unit is neither true nor false"),
     "no unit": (put(None, "estimator", "unit"), "unit is neither true nor false"),
     "scale": (put("1", "estimator", "scale"), "scale='1' is not a positive number"),
     "no scale": (put(0.0, "estimator", "scale"), "scale=0.0 is not a positive"),
-    "names": (put(["a"], "estimator", "feature_names"), "one text a feature"),
+    "names": (put(["a"], "estimator", "feature_names"), "one text per feature"),
     "left out": (put([1], "left_out"), "left_out"),
     "shape": (
         put([3, 2, 5], "arrays", "estimator.bases_", "shape"),
@@ -166,16 +170,25 @@ ARRAYS = {
     "NaN": ("estimator.bases_", some_bases(np.nan), "NaN or infinity"),
     "infinity": ("estimator.offsets_", np.full((3, 5), np.inf), "NaN or infinity"),
     "no basis": ("estimator.bases_", some_bases(7.0), "not orthonormal"),
-    "two axes": ("estimator.bases_", np.eye(5), "no set of bases of 5 features"),
-    "narrow": ("estimator.bases_", some_bases(shape=(3, 4, 2)), "bases of 5 features"),
-    "wide": ("estimator.bases_", np.zeros((3, 5, 6)), "6 columns of 5"),
-    "none": ("estimator.bases_", np.zeros((0, 5, 2)), "no set of bases"),
-    "offsets": ("estimator.offsets_", np.zeros((2, 5)), "offsets_ has shape"),
+    "two axes": ("estimator.bases_", np.eye(5), "shape 5 x 5, not K x 5 x d"),
+    "narrow": ("estimator.bases_", some_bases(shape=(3, 4, 2)), "not K x 5 x d"),
+    "wide": ("estimator.bases_", np.zeros((3, 5, 6)), "6 vectors of 5 features"),
+    "none": ("estimator.bases_", np.zeros((0, 5, 2)), "bases_ is empty"),
+    "offsets": (
+        "estimator.offsets_",
+        np.zeros((2, 5)),
+        "offsets_ has shape 2 x 5",
+    ),
     "integers": ("estimator.bases_", np.ones((3, 5, 2), int), "not as the header"),
     "text": ("estimator.bases_", np.full((3, 5, 2), "x"), "not as the header"),
-    "components": ("preprocessing.0.components_", np.eye(5), "matrix of 9 columns"),
+    "components": (
+        "preprocessing.0.components_",
+        np.eye(5),
+        "5 x 5, not r x 9",
+    ),
+    "many": ("preprocessing.0.components_", np.zeros((10**5, 9)), "100000 vectors"),
     "slanted": ("preprocessing.0.components_", np.ones((5, 9)), "not orthonormal"),
-    "mean": ("preprocessing.0.mean_", np.zeros(3), "vector of 9"),
+    "mean": ("preprocessing.0.mean_", np.zeros(3), "shape 3, not 9"),
     "values": ("preprocessing.0.singular_values_", np.ones(2), "singular_values_"),
     "fewer": ("preprocessing.0.components_", np.eye(2, 9), "singular_values_"),
     "method": ("estimator.predict", np.ones(2), "no array"),
@@ -201,10 +214,10 @@ def drop(name):
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("estimator.bases_", "no set of bases"),
+        ("estimator.bases_", "lacks the array bases_"),
         ("estimator.offsets_", "do not agree"),
-        ("preprocessing.0.components_", "components_"),
-        ("preprocessing.0.mean_", "mean_"),
+        ("preprocessing.0.components_", "lacks the array components_"),
+        ("preprocessing.0.mean_", "lacks the array mean_"),
         ("preprocessing.0.explained_variance_ratio_", "explained_variance_ratio_"),
     ],
 )
@@ -324,6 +337,9 @@ def test_flipped_bits_are_refused_or_harmless(model):
         ({"J": 60}, "out of bounds"),
         ({"J": 12}, "would not fit in memory"),
         ({"L": 10**9}, "out of bounds"),
+        ({"L": 1000}, "out of bounds"),
+        ({"J": 10}, "would not fit in memory"),
+        ({"pad_to": [1000, 1000]}, "would not fit in memory"),
         ({"pad_to": [10**6, 10**6]}, "would not fit in memory"),
         ({"pad_to": [4.0, 4.0]}, "out of bounds"),
         ({"pad_to": [2, 2]}, "smaller than the images"),
@@ -358,4 +374,83 @@ def test_other_files_are_no_models(tmp_path):
     refuse(path, "cannot be read as an ekss model")
     path.unlink()
     path.mkdir()
-    refuse(path, "is a folder")
+    refuse(path, "is a directory")
+
+
+# Every leaf of the header is replaced in turn, in a process that may take 1 GB more.
+FIELDS = """
+import json, resource, sys, time, zipfile
+from pathlib import Path
+from ekss.io import InputError, load_model
+
+path = Path(sys.argv[1])
+with zipfile.ZipFile(path) as archive:
+    members = {name: archive.read(name) for name in archive.namelist()}
+load_model(path)
+pages = int(Path("/proc/self/statm").read_text().split()[0])
+most = pages * resource.getpagesize() + 10**9
+resource.setrlimit(resource.RLIMIT_AS, (most, most))
+values = [0, -1, 500, 10**6, 2**62, 1e308, True, None, "x" * 5000,
+          {}, [500, 500], [10**6, 10**6], [[[]]]]
+
+def leaves(value, at=()):
+    if isinstance(value, (dict, list)) and value:
+        pairs = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, entry in pairs:
+            yield from leaves(entry, (*at, key))
+    yield at
+
+tried = refused = 0
+for at in leaves(json.loads(members["header.json"])):
+    for value in values if at else []:
+        header = json.loads(members["header.json"])
+        place = header
+        for key in at[:-1]:
+            place = place[key]
+        place[at[-1]] = value
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, content in members.items():
+                is_header = name == "header.json"
+                archive.writestr(name, json.dumps(header) if is_header else content)
+        start = time.perf_counter()
+        try:
+            load_model(path)
+        except InputError as error:
+            refused += 1
+            assert "does not fit in memory" not in str(error), (at, value)
+            assert len(str(error)) < 600 + len(str(path)), (at, value)
+        tried += 1
+        assert time.perf_counter() - start < 10, (at, value)
+print(tried, refused)
+"""
+
+
+@pytest.mark.parametrize("first", [Scattering2D(J=1, L=2), PrincipalComponents(5)])
+def test_no_field_of_a_header_takes_memory_or_time(tmp_path, first):
+    X = np.random.default_rng(0).random((20, 16))
+    step = first.fit(X)
+    fitted = KSS(2, 1, n_init=1, affine=True, random_state=0).fit(step.transform(X))
+    path = tmp_path / "m.ekss"
+    save_model(path, fitted, preprocessing=[step])
+    ended = subprocess.run(
+        [sys.executable, "-c", FIELDS, str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+    )
+    assert ended.returncode == 0, ended.stderr
+    tried, refused = map(int, ended.stdout.split())
+    assert tried > 500
+    assert refused > tried / 2
+
+
+@pytest.mark.parametrize("key", ["estimator.removed", "preprocessing.0.components_"])
+def test_more_directions_than_features_are_refused_before_any_product(model, key):
+    width = 5 if key.startswith("estimator") else 9
+    change(model, replace_array(key, np.zeros((200_000, width))))
+    tracemalloc.start()
+    refuse(model, f"200000 vectors of {width} features")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 5 * model.stat().st_size

@@ -120,7 +120,9 @@ def test_broken_image_is_named(image_folder, ending, spoil):
     whole = path.read_bytes()
     cut = whole[: len(whole) // 2]
     path.write_bytes({"cut": cut, "text": b"no image", "empty": b""}[spoil])
-    with pytest.raises(InputError, match=rf"1\.{ending} cannot be read as an image"):
+    with pytest.raises(
+        InputError, match=rf"1\.{ending} (cannot be read as an image|is empty)"
+    ):
         read_points(folder)
 
 
@@ -141,7 +143,7 @@ def test_folder_without_use_is_refused(image_folder, tmp_path):
     assert len(read_points(folder, least_rows=1).points) == 1
     with pytest.raises(InputError, match="leave the key out"):
         read_points(folder, key="X")
-    with pytest.raises(InputError, match="no table"):
+    with pytest.raises(InputError, match="not a table"):
         read_points(folder, id_column="x")
 
 

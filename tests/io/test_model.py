@@ -8,7 +8,7 @@ import pytest
 
 from ekss import EKSS, KSS, TSC, CoPKSS, CutOptions, MedianKFlats
 from ekss.datasets import make_union_of_subspaces
-from ekss.graph import score_cut
+from ekss.ensemble import score_cut
 from ekss.io import InputError, load_model, save_model
 from ekss.io._archive import Content, read_archive, write_archive
 from ekss.preprocessing import (
@@ -68,9 +68,10 @@ def test_loaded_estimator_predicts_the_same_bits(tmp_path, name, dtype):
 @pytest.mark.parametrize(
     ("removed", "words"),
     [
-        (np.ones((2, 12)), "rows of removed are not orthonormal"),
-        (np.eye(2, 5), "removed is not a matrix of at most 12 rows and columns"),
-        (np.ones(12), "removed is not a matrix of at most 12 rows and columns"),
+        (np.ones((2, 12)), "vectors of removed are not orthonormal"),
+        (np.eye(2, 5), "removed has shape 2 x 5, not r x 12"),
+        (np.ones(12), "removed has shape 12, not r x 12"),
+        (np.eye(13)[:, :12], "removed has 13 vectors of 12 features"),
         (np.full((1, 12), np.nan), "NaN or infinity"),
     ],
 )

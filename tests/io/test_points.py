@@ -286,16 +286,16 @@ def test_options_without_meaning_are_refused(tmp_path):
     (tmp_path / "a.csv").write_text("1,2\n3,4\n")
     cases = [
         ("a.npy", {"key": "X"}, "leave the key out"),
-        ("a.npy", {"id_column": 0}, "no table"),
-        ("a.npy", {"header": True}, "no table"),
-        ("a.npy", {"drop": ["x"]}, "no table"),
+        ("a.npy", {"id_column": 0}, "not a table"),
+        ("a.npy", {"header": True}, "not a table"),
+        ("a.npy", {"drop": ["x"]}, "not a table"),
         ("a.npy", {"image_size": (2, 2)}, "not images"),
         ("t.npy", {"image_size": (2, 2)}, "not images"),
         ("a.csv", {"key": "X"}, "is a table"),
         ("a.csv", {"image_size": (2, 2)}, "is a table"),
-        ("a.npy", {"image_size": (0, 2)}, "no size"),
-        ("a.npy", {"image_size": 7}, "no size"),
-        ("a.npy", {"image_size": (10**6, 10**6)}, "no size"),
+        ("a.npy", {"image_size": (0, 2)}, "not a size"),
+        ("a.npy", {"image_size": 7}, "not a size"),
+        ("a.npy", {"image_size": (10**6, 10**6)}, "not a size"),
     ]
     for name, options, reason in cases:
         with pytest.raises(InputError, match=reason):

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ekss.io import InputError, _csv, read_points
+from ekss.io import InputError, _tables, read_points
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def random_table(rows=40, columns=5, seed=0):
 @pytest.mark.parametrize("with_ids", [True, False])
 @pytest.mark.parametrize("large", [True, False])
 def test_every_digit_comes_back(table, monkeypatch, name, with_header, with_ids, large):
-    monkeypatch.setattr(_csv, "_LARGE", 0 if large else 10**9)
+    monkeypatch.setattr(_tables, "_LARGE", 0 if large else 10**9)
     X = random_table()
     ids = tuple(f"p_{i}" for i in range(len(X)))
     frame = pd.DataFrame(X, columns=list("abcde"), index=ids)
@@ -84,7 +84,7 @@ def test_savetxt_comes_back(tmp_path):
 def test_names_and_ids_are_told_from_numbers(
     table, monkeypatch, text, ids, names, large
 ):
-    monkeypatch.setattr(_csv, "_LARGE", 0 if large else 10**9)
+    monkeypatch.setattr(_tables, "_LARGE", 0 if large else 10**9)
     found = table(text)
     np.testing.assert_array_equal(found.points, [[1, 2], [3, 4]])
     assert found.ids == ids
@@ -150,7 +150,7 @@ def test_blanks_in_the_name_of_the_only_column_are_no_separators(table):
 @pytest.mark.parametrize("case", BAD_TEXT)
 @pytest.mark.parametrize("large", [True, False])
 def test_bad_text_is_refused_with_its_place(table, monkeypatch, case, large):
-    monkeypatch.setattr(_csv, "_LARGE", 0 if large else 10**9)
+    monkeypatch.setattr(_tables, "_LARGE", 0 if large else 10**9)
     text, reason = BAD_TEXT[case]
     with pytest.raises(InputError, match=reason) as caught:
         table(text)
@@ -173,7 +173,7 @@ def test_wrong_columns_are_refused(table, options, reason):
 
 
 def test_text_needs_no_other_package(table, monkeypatch):
-    monkeypatch.setattr(_csv, "_LARGE", 0)
+    monkeypatch.setattr(_tables, "_LARGE", 0)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     np.testing.assert_array_equal(table("1,2\n3,4\n").points, [[1, 2], [3, 4]])
 

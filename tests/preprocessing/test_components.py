@@ -6,7 +6,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ekss import EKSS, PaperEKSS
-from ekss.core.spectrum import leading_spectrum
+from ekss.core.linalg import leading_spectrum
 from ekss.datasets import make_union_of_subspaces
 from ekss.metrics import clustering_error
 from ekss.preprocessing import PrincipalComponents, RemoveComponents, UnitRows

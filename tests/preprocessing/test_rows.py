@@ -3,7 +3,7 @@ import pytest
 from sklearn.preprocessing import Normalizer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from ekss.core.scaling import unit_rows
+from ekss.core.linalg import unit_rows
 from ekss.preprocessing import UnitRows
 
 

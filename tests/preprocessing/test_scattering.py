@@ -13,10 +13,10 @@ from ekss.preprocessing._cascade import (
     _for_folding,
     _moduli,
     make_plan,
+    morlet_transforms,
     scatter,
     scattering_paths,
 )
-from ekss.preprocessing._wavelets import morlet_transforms
 
 
 @pytest.fixture(scope="module")
@@ -246,13 +246,13 @@ def test_padding_puts_images_in_the_middle():
         ({"image_shape": (3, 5)}, ValueError, r"\(3, 5\) does not hold n_features=12"),
         ({"image_shape": (-1, 5)}, ValueError, "does not hold n_features=12"),
         ({"image_shape": (-1, -1)}, ValueError, "does not hold n_features=12"),
-        ({"image_shape": 12}, ValueError, "image_shape=12 is no pair"),
+        ({"image_shape": 12}, ValueError, "image_shape=12 is not a pair"),
         ({"image_shape": (3, 4), "pad_to": (2, 9)}, ValueError, "smaller than the im"),
         ({"J": 0}, ValueError, "J=0 is below 1"),
         ({"L": 2.0}, TypeError, "L=2.0 is float"),
         ({"order": 3}, ValueError, "order=3 is not known; choose 1 or 2"),
         ({"path_scaling": "sum"}, ValueError, "path_scaling='sum' is not known"),
-        ({"n_jobs": 0}, ValueError, "n_jobs=0 is no number"),
+        ({"n_jobs": 0}, ValueError, "n_jobs=0 is not a number"),
     ],
 )
 def test_bad_parameters_are_refused(parameters, error, message):

@@ -3,9 +3,14 @@ import pytest
 from scipy import sparse
 
 from ekss.graph import coassociation_dense
-from ekss.report._agreement import agreement_by_graph, agreement_by_votes
 from ekss.report._fitted import read_inputs
-from ekss.report._matrix import blocks_of, mean_affinities, mean_votes
+from ekss.report._matrix import (
+    agreement_by_graph,
+    agreement_by_votes,
+    blocks_of,
+    mean_affinities,
+    mean_votes,
+)
 
 
 class Fitted:

@@ -287,5 +287,9 @@ def test_page_of_many_rows_describes_their_sample(union):
     summary = report.summary
     assert (summary["n_samples"], summary["n_rows"]) == (80, 160)
     assert len(model.labels_) == 160
-    with pytest.raises(ValueError, match=r"labels has 80 rows but .* on 160"):
+    images = Page(build(model, union.data, image_shape=(5, 6)).html).named("img")
+    points = {image["alt"] for image in images if image["alt"].startswith("point")}
+    assert len(points) > 50
+    assert points <= {f"point {row}" for row in model.sample_}
+    with pytest.raises(ValueError, match=r"labels has 80 entries for 160 points"):
         build(model, union.data, labels=union.target[:80])

@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from ekss.report._figures import SEQUENTIAL, averaged, palette_of, png, to_bytes
+from ekss.report._figures import (
+    SEQUENTIAL,
+    averaged,
+    palette_of,
+    png,
+    ticks,
+    to_bytes,
+)
+from ekss.report._page import duration, even, percent
+from ekss.report._spectrum import clarities
 
 
 def opened(content):
@@ -47,3 +56,20 @@ def test_squares_of_pixels_are_averaged(rng):
     assert small.shape == (2, 2, 3)
     assert small[1, 0, 2] == pytest.approx(images[1, :3, 6:9].mean())
     assert averaged(images, 1) is images
+
+
+def test_ticks_are_round_numbers():
+    assert ticks(0, 1) == [0, 0.2, 0.4, 0.6, 0.8, 1]
+    assert ticks(3, 3) == [3]
+
+
+def test_numbers_are_written_for_people():
+    assert percent(0.1234) == "12.3 %"
+    assert [duration(s) for s in (0.25, 75, 7300)] == ["0.25 s", "75 s", "2 h 1 min"]
+    pairs = (0.28, 0.5), (12.3, 900), (2e-8, 3e-7)
+    assert [even(*pair) for pair in pairs] == ["0.280", "12", "2e-08"]
+
+
+def test_clarity_compares_distances_from_one():
+    values = clarities(np.array([1.0, 0.99, 0.49]))
+    np.testing.assert_allclose(values, [2, 26])

@@ -4,19 +4,21 @@ import pytest
 from ekss import KSS, TSC
 from ekss.metrics import principal_angles, subspace_affinity
 from ekss.report import _geometry
+from ekss.report._facts import Facts
 from ekss.report._fitted import read_inputs
-from ekss.report._geometry import angles_of, fit_of, residuals_of
+from ekss.report._geometry import angles_of, fit_of
 
 
 def test_distances_and_energy_are_those_of_the_estimator(union, ensemble):
     inputs = read_inputs(ensemble, union.data)
-    fit = fit_of(inputs)
+    facts = Facts(inputs, "")
+    fit = facts.fit
     expected = ensemble.transform(union.data)[:, list(inputs.names)]
     np.testing.assert_allclose(fit.distances, expected, atol=1e-12)
     own = expected[np.arange(160), inputs.codes]
     for k in range(4):
         lost = np.mean(own[inputs.codes == k] ** 2)  # points have length 1
-        assert fit.captured[k] == pytest.approx(1 - lost)
+        assert facts.clusters[k].captured == pytest.approx(1 - lost)
     assert not fit.fitted_here
 
 
@@ -33,17 +35,18 @@ def test_effective_dim_is_that_of_clean_subspaces(rng):
 def test_affine_energy_is_measured_from_the_mean(rng):
     X = 100 + rng.standard_normal((50, 6)) * [3, 1e-3, 1e-3, 1e-3, 1e-3, 1e-3]
     model = KSS(1, 1, affine=True, random_state=0).fit(X)
-    fit = fit_of(read_inputs(model, X))
-    assert fit.energies[0] == pytest.approx(X.var(axis=0).sum())
-    assert fit.effective_dims[0] == 1
-    assert 0.999 < fit.captured[0] < 1
+    (cluster,) = Facts(read_inputs(model, X), "").clusters
+    assert cluster.energy == pytest.approx(X.var(axis=0).sum())
+    assert cluster.effective_dim == 1
+    assert 0.999 < cluster.captured < 1
 
 
 def test_methods_without_subspaces_get_principal_components(union):
-    fit = fit_of(read_inputs(TSC(4, random_state=0).fit(union.data), union.data))
-    assert fit.fitted_here
-    assert fit.dim == 3
-    assert fit.captured.min() > 0.95
+    model = TSC(4, random_state=0).fit(union.data)
+    facts = Facts(read_inputs(model, union.data), "")
+    assert facts.fit.fitted_here
+    assert facts.fit.dim == 3
+    assert min(cluster.captured for cluster in facts.clusters) > 0.95
 
 
 def test_a_sample_is_measured_where_all_would_take_long(monkeypatch, union, ensemble):
@@ -56,12 +59,13 @@ def test_a_sample_is_measured_where_all_would_take_long(monkeypatch, union, ense
 
 def test_residual_histograms_count_every_point(union, ensemble):
     inputs = read_inputs(ensemble, union.data)
-    fit = fit_of(inputs)
-    residuals = residuals_of(fit, inputs.codes)
-    np.testing.assert_array_equal(residuals.counts.sum(axis=1), inputs.sizes)
-    nearest = fit.distances.argmin(axis=1) != inputs.codes
+    facts = Facts(inputs, "")
+    counts = [sum(cluster.residual_histogram) for cluster in facts.clusters]
+    np.testing.assert_array_equal(counts, inputs.sizes)
+    nearest = facts.fit.distances.argmin(axis=1) != inputs.codes
     expected = [nearest[inputs.codes == k].mean() for k in range(4)]
-    np.testing.assert_allclose(residuals.nearer_elsewhere, expected)
+    elsewhere = [cluster.nearer_elsewhere for cluster in facts.clusters]
+    np.testing.assert_allclose(elsewhere, expected)
 
 
 def test_angles_equal_the_metrics_of_each_pair(rng):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ekss import TSC, PaperEKSS
-from ekss.core.scaling import unit_rows
+from ekss.core.linalg import unit_rows
 from ekss.datasets import make_subspaces_at_angle, make_union_of_subspaces
 from ekss.graph import coassociation_dense
 from ekss.report import guarantees
@@ -24,10 +24,10 @@ from ekss.theory import (
     largest_affinity,
     members_needed,
     nfc_certificate,
-    number,
     promised_deviation,
 )
-from ekss.theory._remedies import checks_of
+from ekss.theory._explain import checks_of
+from ekss.words import number
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +72,14 @@ def test_separated_subspaces_have_their_guarantees(separated):
     assert "guaranteed by Theorem 1" in page.answers[0].answer
     assert "Yes, by Proposition 1" in page.answers[2].answer
     assert a.tsc_graph.n_false == a.votes_graph.n_false == 0
+
+
+def test_page_has_the_security_policy_of_the_report(separated):
+    page = separated[2].report().html
+    policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+    assert page.count("Content-Security-Policy") == 1
+    assert f'http-equiv="Content-Security-Policy" content="{policy}"' in page
+    assert "<script" not in page
 
 
 def test_theorems_on_noisy_points_hold_with_enough_members(separated):

@@ -155,9 +155,9 @@ def test_row_that_is_not_finite_is_named(source, bad, tmp_path):
     values = matrix()
     values[1234, 5] = bad
     rows = as_rows(source(values, tmp_path))
-    with pytest.raises(ValueError, match=f"row 1234 holds {bad}, .* drop"):
+    with pytest.raises(ValueError, match=f"row 1234 holds {bad} in column 5 .* drop"):
         list(rows.map(copied))
-    with pytest.raises(ValueError, match=f"row 1234 holds {bad}, .* drop"):
+    with pytest.raises(ValueError, match=f"row 1234 holds {bad} in column 5 .* drop"):
         rows.take(np.array([7, 1234, 2900]))
     assert len(rows.take(np.array([7, 1235]))) == 2
 

@@ -16,7 +16,7 @@ def labelled():
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [
-        (lambda X, y: X[3].fill(0), "1 points are zero, the first is row 3"),
+        (lambda X, y: X[3].fill(0), "1 of 180 points are zero, the first is row 3;"),
         (lambda X, y: X[3].fill(np.nan), "contain NaN"),
         (lambda X, y: y.fill(1), "the labels name 1 cluster"),
         (lambda X, y: y.__setitem__(0, 9), "cluster 9 has 1 point"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from ekss.core.bases import random_bases
+from ekss.core.linalg import random_bases
 from ekss.theory._missing import missing_ratio
 from ekss.theory._theorems import (
     HOEFFDING_RATE,
@@ -225,17 +225,8 @@ def test_disjoint_failure_by_hand():
 
 
 def test_disjoint_failure_promises_success_in_a_large_sample():
-    sizes = [10**6] * 2
-    got = disjoint_failure(
-        sizes,
-        DIMS,
-        13_000,
-        500_000,
-        ratio=0.3,
-        rho=0.7,
-        separation=0.05,
-        connectedness=0.02,
-    )
+    settings = DISJOINT | {"rho": 0.7}
+    got = disjoint_failure([10**6] * 2, DIMS, 13_000, 500_000, **settings)
     assert got.holds
     assert got.total < 1e-6
 
@@ -288,18 +279,11 @@ def test_bounded_affinity_failure_names_what_fails(changes, unmet):
     assert {c.name for c in got.unmet} == unmet
 
 
+NOISY = {"n_features": 3000, "max_affinity": 0.001, "noise": 0.1, "separation": 0.06}
+
+
 def test_noisy_failure_by_hand():
-    sizes = [300, 200]
-    got = noisy_failure(
-        sizes,
-        [2, 3],
-        20,
-        4000,
-        n_features=3000,
-        max_affinity=0.001,
-        noise=0.1,
-        separation=0.06,
-    )
+    got = noisy_failure([300, 200], [2, 3], 20, 4000, **NOISY)
     by_hand = {
         "far points look near": 10 / 500,
         "too few near neighbours": 300 * math.exp(-299 / 20)
@@ -312,16 +296,7 @@ def test_noisy_failure_by_hand():
 
 def test_noisy_failure_falls_with_members_and_has_a_floor():
     def total(n_members):
-        return noisy_failure(
-            [300, 200],
-            [2, 3],
-            20,
-            n_members,
-            n_features=3000,
-            max_affinity=0.001,
-            noise=0.1,
-            separation=0.06,
-        ).total
+        return noisy_failure([300, 200], [2, 3], 20, n_members, **NOISY).total
 
     totals = [total(b) for b in (3000, 4000, 8000)]
     assert totals == sorted(totals, reverse=True)

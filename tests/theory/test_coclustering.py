@@ -5,8 +5,8 @@ import time
 import numpy as np
 import pytest
 
-from ekss.core.bases import random_bases
-from ekss.core.ensemble import MemberOptions, run_member
+from ekss.core.ksubspaces import MemberOptions, run_member
+from ekss.core.linalg import random_bases
 from ekss.theory._coclustering import (
     coclustering_function,
     coclustering_probability,

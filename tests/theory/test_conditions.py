@@ -6,7 +6,7 @@ from itertools import chain, combinations, pairwise
 import numpy as np
 import pytest
 
-from ekss.core.bases import random_bases
+from ekss.core.linalg import random_bases
 from ekss.theory._missing import missing_ratio
 from ekss.theory._theorems import (
     Condition,
@@ -40,7 +40,7 @@ def direct_ratio(bases, n_missing):
     return top, bottom
 
 
-def uneven_memberss(rng, n_features):
+def uneven_bases(rng, n_features):
     full = rng.standard_normal((3, n_features, 2)) / math.sqrt(n_features)
     return [full[0], full[1][:, :1], full[2]]
 
@@ -242,7 +242,7 @@ def test_missing_ratio_of_full_data_is_the_largest_cosine():
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("n_missing", [0, 1, 2])
 def test_missing_ratio_equals_direct_enumeration(seed, n_missing):
-    bases = uneven_memberss(np.random.default_rng(seed), 8)
+    bases = uneven_bases(np.random.default_rng(seed), 8)
     top, bottom = direct_ratio(bases, n_missing)
     got = missing_ratio(bases, n_missing)
     assert got.exact
@@ -256,7 +256,7 @@ def test_missing_ratio_equals_direct_enumeration(seed, n_missing):
 @pytest.mark.parametrize("n_features", [9, 14])
 def test_missing_ratio_bounds_bracket_the_exact_value(seed, n_missing, n_features):
     rng = np.random.default_rng(seed)
-    bases = uneven_memberss(rng, n_features)
+    bases = uneven_bases(rng, n_features)
     exact = missing_ratio(bases, n_missing)
     loose = missing_ratio(bases, n_missing, max_subsets=1)
     assert exact.exact

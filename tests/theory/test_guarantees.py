@@ -7,6 +7,7 @@ from ekss.datasets import make_union_of_subspaces
 from ekss.theory import (
     cap_radius,
     coclustering_function,
+    connectedness_constant,
     deviation_failure,
     disjoint_failure,
     disjoint_rate,
@@ -14,24 +15,24 @@ from ekss.theory import (
     members_needed,
     missing_ratio,
     noisy_failure,
+    promised_deviation,
+    separation_constant_disjoint,
     separation_constant_noisy,
 )
 from ekss.theory._assess import (
-    allowed_deviations,
     connection_guarantees,
     ensemble_guarantees,
-    largest_tolerated,
     projection_guarantee,
+    tolerated_missing,
 )
-from ekss.theory._labelled import Situation, smallest_exponent
-from ekss.theory._remedies import (
-    dominant_term,
+from ekss.theory._explain import (
     size_for_cap,
     size_for_neighbours,
     size_for_rate,
+    why_vacuous,
     worst_connection,
 )
-from ekss.theory._theorems import promised_deviation
+from ekss.theory._labelled import Situation, smallest_exponent
 
 
 def orthogonal_bases():
@@ -79,7 +80,8 @@ def test_few_members_are_the_term_to_blame(ideal, f):
     for guarantee in ensemble_guarantees(few, f):
         assert guarantee.applies
         assert not guarantee.holds
-        assert dominant_term(guarantee) == "deviation"
+        assert max(guarantee.terms, key=guarantee.terms.get) == "deviation"
+        assert 'its term "deviation" needs' in why_vacuous(guarantee, 200_000, 0.01)
 
 
 @pytest.mark.parametrize(
@@ -123,15 +125,14 @@ def test_missing_entries_excuse_points_off_their_subspaces(ideal, f):
 
 
 def test_theorems_are_those_of_the_separate_functions(ideal, f):
-    c = allowed_deviations(ideal, f)
     four, _, six, _ = ensemble_guarantees(ideal, f)
     shared = (ideal.sizes, ideal.dims, ideal.q, ideal.n_members)
     alone = disjoint_failure(
         *shared,
         ratio=0.0,
         rho=ideal.rho,
-        separation=c.disjoint,
-        connectedness=c.connected,
+        separation=separation_constant_disjoint(f, 1.0, 1.0),
+        connectedness=connectedness_constant(f, 100_000, 2),
     )
     assert four.terms == alone.terms
     assert four.conditions[1:] == alone.conditions
@@ -167,6 +168,13 @@ def test_size_for_neighbours_is_the_smallest(dim, share):
     assert math.isinf(size_for_neighbours(20, share))
 
 
+def test_sizes_for_planes_are_those_of_the_docs():
+    assert size_for_neighbours(2, 1.0) == 8149
+    assert size_for_neighbours(2, 6.0) == 59_700
+    assert size_for_cap(2) == 994
+    assert size_for_rate(2, 0.5, 3) < 30
+
+
 @pytest.mark.parametrize("dim", [2, 3, 5])
 def test_size_for_cap_is_the_smallest(dim):
     def small(n):
@@ -186,18 +194,13 @@ def test_size_for_rate_is_the_smallest(dim, ratio, q):
     assert math.isinf(size_for_rate(dim, 1.0, q))
 
 
-def test_largest_tolerated_equals_trying_all():
+def test_tolerated_missing_equals_trying_all():
     bases = make_union_of_subspaces(
         2, 1, n_features=40, n_per_subspace=5, bases="orthogonal", random_state=1
     ).bases
-
-    def ratio(s):
-        return missing_ratio(bases, s, max_subsets=1)
-
-    tried = [s for s in range(41) if ratio(s).upper < 1]
-    assert largest_tolerated(ratio, 40) == max(tried)
-    same = [bases[0], bases[0]]
-    assert largest_tolerated(lambda s: missing_ratio(same, s), 40) is None
+    tried = [s for s in range(41) if missing_ratio(bases, s, max_subsets=1).upper < 1]
+    assert tolerated_missing(bases) == max(tried)
+    assert tolerated_missing([bases[0], bases[0]]) is None
 
 
 def test_worst_connection_asks_for_the_largest_q(ideal):

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from ekss.core.scaling import unit_rows
+from ekss.core.linalg import unit_rows
 from ekss.datasets import make_subspaces_at_angle, make_union_of_subspaces
 from ekss.graph import coassociation_dense
 from ekss.theory import (

@@ -14,8 +14,12 @@ from ekss.benchmarks._data import (
 )
 from ekss.benchmarks._figure1 import figure1_page, plan_figure1
 from ekss.benchmarks._figure2 import figure2_page, plan_figure2
-from ekss.benchmarks._figure3 import figure3_page, plan_figure3
-from ekss.benchmarks._figure4 import figure4_page, plan_figure4
+from ekss.benchmarks._figures34 import (
+    figure3_page,
+    figure4_page,
+    plan_figure3,
+    plan_figure4,
+)
 from ekss.benchmarks._hopkins import plan_hopkins, write_hopkins
 from ekss.benchmarks._methods import METHODS, Method, register_method
 from ekss.benchmarks._pages import Study
@@ -40,9 +44,9 @@ from ekss.benchmarks._scale import (
     plan_scale,
     write_scale,
 )
-from ekss.benchmarks._table1 import plan_table1
-from ekss.benchmarks._tables import (
+from ekss.benchmarks._table1 import (
     merge_table1,
+    plan_table1,
     read_entries,
     write_entries,
     write_parameters,

@@ -8,27 +8,17 @@ from pathlib import Path
 from statistics import fmean, pstdev
 from typing import Any
 
-from ekss.benchmarks._data import DATASETS, Loader, Points, read_features
+from ekss.benchmarks._data import DATASETS, Loader, Points, error_of, read_features
 from ekss.benchmarks._methods import paper_cut
-from ekss.benchmarks._pages import (
-    Grid,
-    Written,
-    bullets,
-    run_lines,
-    run_of,
-    version_of_rows,
-    write_grid,
-)
-from ekss.benchmarks._profiles import Profile
+from ekss.benchmarks._pages import Grid, Page, Study, csv_text
+from ekss.benchmarks._profiles import TEXTS, Profile
 from ekss.benchmarks._runner import Cell, Plan, Result, Row
 from ekss.benchmarks._table1 import BEST, plan_table1, run_cell
-from ekss.benchmarks._versions import code_of
 
 BASELINE = "all ideas, 100 members"
 _MEMBERS = 100
 # Every so many sequences of Hopkins 155 are fitted again and again.
 _EVERY = 5
-
 # What is switched off, beside the baseline.
 VARIANTS = (
     "one cut, as in the paper",
@@ -51,21 +41,16 @@ def plan_ablation(
 ) -> Plan:
     """List the cells: those of label-free EKSS in Table I, and one more per seed.
 
+    Rows of Table I that are on disk already are not computed again.
+
     Parameters
     ----------
-    profile : Profile
-    home : Path
-        Data home.
-    loaders : mapping of str to callable
-    datasets : iterable of str, default=None
-        None is all that are registered.
-    report : callable
-        Told what is being prepared.
+    profile, home, loaders, datasets, report
+        As of :func:`plan_table1`.
 
     Returns
     -------
     plan : Plan
-        Rows of Table I that are on disk already are not computed again.
     """
     table = plan_table1(
         profile, home, loaders, datasets=datasets, methods=("ekss",), report=report
@@ -88,11 +73,8 @@ def plan_ablation(
 def run_ablation_cell(cell: Cell) -> Result:
     """Fit every variant.
 
-    Returns
-    -------
-    result : dict
-        "error" of the baseline and "errors" of all variants, in percent; for several
-        sequences their means.
+    The result has "error" of the baseline and "errors" of all variants, in percent; for
+    several sequences their means.
     """
     sets = read_features(Path(cell.files[0]))
     if cell.params.get("sequences"):
@@ -105,24 +87,18 @@ def run_ablation_cell(cell: Cell) -> Result:
 def _errors(points: Points, seed: int) -> dict[str, float]:
     """Return the error of the baseline and of all variants on one set."""
     from ekss.estimators import EKSS
-    from ekss.metrics import clustering_error
 
     # Members that would come out the same are kept from fit to fit.
-    model = EKSS(
-        points.n_clusters,
-        n_members=_MEMBERS,
-        random_state=seed,
-        n_jobs=1,
-        warm_start=True,
-    ).fit(points.data)
-    errors = {BASELINE: clustering_error(points.target, model.labels_)}
+    options: dict[str, Any] = {"random_state": seed, "n_jobs": 1, "warm_start": True}
+    model = EKSS(points.n_clusters, n_members=_MEMBERS, **options).fit(points.data)
+    errors = {BASELINE: error_of(points, model.labels_)}
     changes = _changes(model, points)
     # What the baseline has removed is removed from all.
     common = {**model.get_params(deep=False), "remove_components": len(model.removed_)}
     for name in VARIANTS:
         model.set_params(**{**common, **changes[name]}).fit(points.data)
-        errors[name] = clustering_error(points.target, model.labels_)
-    return {name: 100 * error for name, error in errors.items()}
+        errors[name] = error_of(points, model.labels_)
+    return errors
 
 
 def _changes(model: Any, points: Points) -> dict[str, dict[str, Any]]:
@@ -146,63 +122,25 @@ def _changes(model: Any, points: Points) -> dict[str, dict[str, Any]]:
     }
 
 
-def write_ablation(
-    plan: Plan,
-    rows: Mapping[str, Row],
-    folder: Path,
-    profile: Profile,
-    *,
-    command: str = "ekss bench ablation",
-) -> Written:
-    """Write the table of ideas: txt, md and csv.
-
-    Parameters
-    ----------
-    plan : Plan
-    rows : mapping
-        Rows by the cells' keys.
-    folder : Path
-    profile : Profile
-    command : str
-        What made the rows.
-    """
+def ablation_page(plan: Plan, rows: Mapping[str, Row], profile: Profile) -> Page:
+    """Return what the rows show."""
     grid = ablation_grid(plan, rows)
-    caption = (
-        "Clustering errors in percent without labels, mean and standard deviation over "
-        "seeds (number of seeds in brackets). The first part is the default; its score "
-        "without each term, or with one alone, chooses from the same pool of cuts; the "
-        "best in the pool needs labels. The second part has 100 members and every "
-        "fifth sequence of Hopkins 155. The other starts are neighbourhoods, for "
-        "Hopkins random subspaces; the other kind of subspaces is affine, for Hopkins "
-        "linear."
+    return Page(
+        name="ablation",
+        title="Each idea switched off in turn",
+        csv=csv_text(grid),
+        grid=grid,
+        below=TEXTS["pages"]["ablation"],
+        # Rows of Table I have the code of that table, the others that of this one.
+        tables={"table1": "The default, rows of Table I.", "ablation": "The variants."},
+        plain=True,
     )
-    used = {cell.key: rows[cell.key] for cell in plan.cells if cell.key in rows}
-    # Rows of Table I have the code of that table, the others that of this one.
-    parts = {"table1": "The default, rows of Table I.", "ablation": "The variants."}
-    works = {"table1": run_cell, "ablation": run_ablation_cell}
-    versions = " ".join(
-        f"{words} {version_of_rows(_rows_of(table, used), code_of(works[table]))}"
-        for table, words in parts.items()
-    )
-    run = bullets(run_lines(run_of(used, command)))
-    title = "# Each idea switched off in turn"
-    return write_grid(
-        "ablation",
-        grid,
-        folder,
-        left=1,
-        above=[versions],
-        below=[caption],
-        markdown_only=([title], ["How it was made:", run]),
-    )
-
-
-def _rows_of(table: str, rows: Mapping[str, Row]) -> dict[str, Row]:
-    return {key: row for key, row in rows.items() if row["cell"]["table"] == table}
 
 
 def ablation_grid(plan: Plan, rows: Mapping[str, Row]) -> Grid:
     """Return the table: a line for every variant, a column for every data set."""
+    from ekss.ensemble.choose import EXPONENTS as TERMS
+
     found: dict[str, dict[str, list[float]]] = {}
     for cell, row in plan.finished(rows):
         errors = {"the default": row["error"], **row.get("other", {})}
@@ -210,22 +148,15 @@ def ablation_grid(plan: Plan, rows: Mapping[str, Row]) -> Grid:
             errors = row["errors"]
         for name, error in errors.items():
             found.setdefault(name, {}).setdefault(cell.dataset, []).append(error)
+    scores = [f"without {term}" for term in TERMS] + [f"{term} alone" for term in TERMS]
+    lines = ["the default", *scores, BEST, BASELINE, *VARIANTS]
     datasets = [name for name in DATASETS if any(name in one for one in found.values())]
-    lines = [name for name in _order() if name in found]
     grid: Grid = [["", *(DATASETS[name].title for name in datasets)]]
     for name in lines:
-        grid.append([name, *(_told(found[name].get(data, [])) for data in datasets)])
+        if name in found:
+            errors_of = [found[name].get(dataset, []) for dataset in datasets]
+            grid.append([name, *map(_told, errors_of)])
     return grid
-
-
-def _order() -> list[str]:
-    from ekss.graph.selection import EXPONENTS as terms
-
-    score = [
-        *(f"without {term}" for term in terms),
-        *(f"{term} alone" for term in terms),
-    ]
-    return ["the default", *score, BEST, BASELINE, *VARIANTS]
 
 
 def _told(errors: list[float]) -> str:
@@ -234,3 +165,6 @@ def _told(errors: list[float]) -> str:
     if len(errors) == 1:
         return f"{errors[0]:.2f} (1)"
     return f"{fmean(errors):.2f} ± {pstdev(errors):.2f} ({len(errors)})"
+
+
+write_ablation = Study(plan_ablation, ablation_page).write

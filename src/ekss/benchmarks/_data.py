@@ -45,6 +45,13 @@ class Points:
 Loader = Callable[[], list[Points]]
 
 
+def error_of(points: Points, labels: NDArray[np.integer]) -> float:
+    """Return the clustering error of labels in percent."""
+    from ekss.metrics import clustering_error
+
+    return 100 * clustering_error(points.target, labels)
+
+
 @dataclass(frozen=True)
 class BenchData:
     """A data set of the tables.
@@ -110,17 +117,21 @@ def register_dataset(dataset: BenchData) -> None:
     DATASETS[dataset.name] = dataset
 
 
-def _fetch(
-    fetcher: str, options: Mapping[str, Any], data_home: Path | None
-) -> list[Points]:
+# Data sets that are a part of another.
+_PARTS = {"mnist_test": ("mnist", "test"), "mnist70k": ("mnist", "all")}
+
+
+def _fetch(name: str, data_home: Path | None) -> list[Points]:
     """Load a data set of the package, without downloading."""
     from ekss import datasets
 
-    fetch = getattr(datasets, fetcher)
+    name, subset = _PARTS.get(name, (name, None))
+    options = {"subset": subset} if subset else {}
+    fetch = getattr(datasets, f"fetch_{name}")
     bunch = fetch(data_home=data_home, download_if_missing=False, **options)
     if "sequences" in bunch:
         return [_points(one, one.name, np.float64) for one in bunch.sequences]
-    return [_points(bunch, fetcher.removeprefix("fetch_"), np.float32)]
+    return [_points(bunch, name, np.float32)]
 
 
 def _points(bunch: Any, name: str, dtype: Any) -> Points:
@@ -139,75 +150,41 @@ def _without(n_components: int, then: Steps = _UNIT) -> Steps:
     return (("RemoveComponents", {"n_components": n_components}), *then)
 
 
+_WAVELETS = {"J": 3, "L": 8, "order": 2, "path_scaling": "max"}
+_SHAPES = {"image_shape": (28, 28), "pad_to": (32, 32)}
 SCATTERING: Steps = (
-    (
-        "Scattering2D",
-        {
-            "J": 3,
-            "L": 8,
-            "order": 2,
-            "image_shape": (28, 28),
-            "pad_to": (32, 32),
-            "path_scaling": "max",
-        },
-    ),
+    ("Scattering2D", {**_WAVELETS, **_SHAPES}),
     ("PrincipalComponents", {"n_components": 500, "center": True}),
     *_UNIT,
 )
 
-for _one in (
-    BenchData(
-        "hopkins155",
-        "Hopkins",
-        partial(_fetch, "fetch_hopkins155", {}),
-        {"plain": ()},
-        sequences=True,
-        affine=True,
-    ),
-    BenchData(
-        "eyaleb",
-        "Yale B",
-        partial(_fetch, "fetch_eyaleb", {}),
-        {"plain": _UNIT, "whitened": _without(2, _reduced(500))},
-    ),
-    BenchData(
-        "coil20",
-        "COIL-20",
-        partial(_fetch, "fetch_coil20", {}),
-        {"plain": _UNIT, "whitened": _without(1)},
-    ),
-    BenchData(
-        "coil100",
-        "COIL-100",
-        partial(_fetch, "fetch_coil100", {}),
-        {"plain": _reduced(300), "whitened": _without(1, _reduced(300))},
-        large=True,
-        # Trials of components to remove, with 7200 images in 100 clusters, would take
-        # half an hour per seed.
-        ekss_variant="whitened",
-    ),
-    BenchData(
-        "usps",
-        "USPS",
-        partial(_fetch, "fetch_usps", {}),
-        {"plain": _UNIT},
-        large=True,
-    ),
-    BenchData(
-        "mnist_test",
-        "MNIST-10k",
-        partial(_fetch, "fetch_mnist", {"subset": "test"}),
-        {"scattering": SCATTERING},
-        large=True,
-    ),
-):
-    register_dataset(_one)
+
+def _register(
+    name: str, title: str, variants: Mapping[str, Steps], **more: Any
+) -> None:
+    register_dataset(BenchData(name, title, partial(_fetch, name), variants, **more))
+
+
+_register("hopkins155", "Hopkins", {"plain": ()}, sequences=True, affine=True)
+_register("eyaleb", "Yale B", {"plain": _UNIT, "whitened": _without(2, _reduced(500))})
+_register("coil20", "COIL-20", {"plain": _UNIT, "whitened": _without(1)})
+_register(
+    "coil100",
+    "COIL-100",
+    {"plain": _reduced(300), "whitened": _without(1, _reduced(300))},
+    large=True,
+    # Trials of components to remove, with 7200 images in 100 clusters, would take half
+    # an hour per seed.
+    ekss_variant="whitened",
+)
+_register("usps", "USPS", {"plain": _UNIT}, large=True)
+_register("mnist_test", "MNIST-10k", {"scattering": SCATTERING}, large=True)
 
 # All of MNIST, for the scale run; no column of a table.
 MNIST70K = BenchData(
     "mnist70k",
     "MNIST-70k",
-    partial(_fetch, "fetch_mnist", {"subset": "all"}),
+    partial(_fetch, "mnist70k"),
     {"scattering": SCATTERING},
 )
 
@@ -245,20 +222,20 @@ def prepare_features(home: Path, recipe: Mapping[str, Any], load: Loader) -> Pat
     """
     name = f"{recipe['dataset']}-{recipe['variant']}-{short_hash(recipe)}.npz"
     path, code = home / "features" / name, code_of(_made, _FEATURE_LAYERS)
-    if not _was_made_by(code, path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        stream = io.BytesIO()
-        arrays = _arrays([_made(points, recipe) for points in load()])
-        np.savez(stream, code=np.array(code), **arrays)
-        write_atomically(path, stream.getvalue())
+    if path.exists():
+        with np.load(path, allow_pickle=False) as stored:
+            if "code" in stored and str(stored["code"]) == code:
+                return path
+    made = [_made(points, recipe) for points in load()]
+    arrays: dict[str, Any] = {"names": np.array([some.name for some in made])}
+    for number, some in enumerate(made):
+        arrays[f"data_{number}"] = some.data
+        arrays[f"target_{number}"] = some.target
+    stream = io.BytesIO()
+    np.savez(stream, code=np.array(code), **arrays)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, stream.getvalue())
     return path
-
-
-def _was_made_by(code: str, path: Path) -> bool:
-    if not path.exists():
-        return False
-    with np.load(path, allow_pickle=False) as stored:
-        return "code" in stored and str(stored["code"]) == code
 
 
 def read_features(path: str | Path) -> list[Points]:
@@ -269,14 +246,6 @@ def read_features(path: str | Path) -> list[Points]:
             Points(stored[f"data_{number}"], stored[f"target_{number}"], name)
             for number, name in enumerate(names)
         ]
-
-
-def _arrays(points: list[Points]) -> dict[str, Any]:
-    arrays: dict[str, Any] = {"names": np.array([some.name for some in points])}
-    for number, some in enumerate(points):
-        arrays[f"data_{number}"] = some.data
-        arrays[f"target_{number}"] = some.target
-    return arrays
 
 
 def _made(points: Points, recipe: Mapping[str, Any]) -> Points:
@@ -297,12 +266,9 @@ def _subset(points: Points, subset: Mapping[str, int] | None) -> Points:
     """Keep the first points of the first classes."""
     if not subset or "classes" not in subset:
         return points
-    kept = np.concatenate(
-        [
-            np.flatnonzero(points.target == label)[: subset["per_class"]]
-            for label in np.unique(points.target)[: subset["classes"]]
-        ]
-    )
+    labels = np.unique(points.target)[: subset["classes"]]
+    members = [np.flatnonzero(points.target == label) for label in labels]
+    kept = np.concatenate([some[: subset["per_class"]] for some in members])
     return Points(points.data[kept], points.target[kept], points.name)
 
 

@@ -10,16 +10,10 @@ from statistics import fmean
 import numpy as np
 from numpy.typing import NDArray
 
-from ekss.benchmarks._pages import (
-    Finding,
-    Page,
-    listed,
-    new_drawing,
-    save_drawing,
-)
-from ekss.benchmarks._profiles import FigureProfile
+from ekss.benchmarks._figures34 import Place, Trial, write_trials
+from ekss.benchmarks._pages import Finding, Page, listed, new_drawing, save_drawing
+from ekss.benchmarks._profiles import TEXTS, FigureProfile
 from ekss.benchmarks._runner import Cell, Plan, Result, Row
-from ekss.benchmarks._simulations import Place, Trial, write_trials
 
 MEMBERS = (1, 5, 50)
 PUBLISHED = {1: 61.0, 5: 25.0, 50: 0.0}
@@ -43,16 +37,9 @@ def plan_figure1(profile: FigureProfile) -> Plan:
             "n_neighbors": _SUBSPACES * _POINTS - 1,
         },
     }
+    place = ("figure1", "votes", "ekss", "error")
     cells = [
-        Cell(
-            "figure1",
-            "votes",
-            "ekss",
-            "error",
-            {**params, "keep_votes": seed == 0},
-            seed,
-            _COST,
-        )
+        Cell(*place, {**params, "keep_votes": seed == 0}, seed, _COST)
         for seed in range(profile.instances)
     ]
     return Plan("figure1", tuple(cells), run_votes)
@@ -61,12 +48,9 @@ def plan_figure1(profile: FigureProfile) -> Plan:
 def run_votes(cell: Cell) -> Result:
     """Cluster one instance with few and with many members.
 
-    Returns
-    -------
-    result : dict
-        "errors" in percent by the number of members, "error" with most of them, and
-        if asked for "votes": the labels of every member as a text of digits, points
-        in the order of their subspaces.
+    The result has "errors" in percent by the number of members, "error" with most of
+    them, and if asked for "votes": the labels of every member as a text of digits,
+    points in the order of their subspaces.
     """
     from ekss.datasets import make_union_of_subspaces
     from ekss.estimators import PaperEKSS
@@ -100,10 +84,9 @@ def run_votes(cell: Cell) -> Result:
 
 def votes_trials(plan: Plan, rows: Mapping[str, Row]) -> list[Trial]:
     """Return the errors of all instances; the setting is the number of members."""
+    place = Place("votes", "ekss", _POINTS, _DIM, None)
     return [
-        Trial(
-            Place("votes", "ekss", _POINTS, _DIM, None), f"B={count}", cell.seed, error
-        )
+        Trial(place, f"B={count}", cell.seed, error)
         for cell, row in plan.finished(rows)
         for count, error in row["errors"].items()
     ]
@@ -113,23 +96,19 @@ def shown_votes(
     plan: Plan, rows: Mapping[str, Row]
 ) -> dict[int, tuple[NDArray[np.float64], float]]:
     """Return matrix and error of the instance that is shown, by members."""
-    from ekss.graph.coassociation import coassociation_dense
+    from ekss.graph.votes import coassociation_dense
 
     for _, row in plan.finished(rows):
         if "votes" in row:
             labels = np.array([[int(one) for one in text] for text in row["votes"]]).T
-            return {
-                count: (
-                    coassociation_dense(labels[:, :count]),
-                    row["errors"][str(count)],
-                )
-                for count in MEMBERS
-            }
+            votes = {n: coassociation_dense(labels[:, :n]) for n in MEMBERS}
+            return {n: (votes[n], row["errors"][str(n)]) for n in MEMBERS}
     return {}
 
 
 def figure1_page(plan: Plan, rows: Mapping[str, Row], profile: FigureProfile) -> Page:
     """Return what the rows show."""
+    text, caption = TEXTS["pages"]["figure1"], "" if profile.judged else profile.caption
     trials = votes_trials(plan, rows)
     shown = shown_votes(plan, rows)
     return Page(
@@ -137,15 +116,7 @@ def figure1_page(plan: Plan, rows: Mapping[str, Row], profile: FigureProfile) ->
         title="Figure 1: co-association with 1, 5 and 50 members",
         alt="Three matrices that become block diagonal",
         findings=figure1_findings(trials, PUBLISHED) if profile.judged else [],
-        text=(
-            "Noise-free points on K = 4 random subspaces of dimension d = 3 in 100 "
-            "dimensions, 100 points each, in the order of their subspaces. Entry "
-            "(i, j) is the share of members that put points i and j together. Members "
-            "have 4 candidates of dimension 3 and 3 iterations with PCA; votes are "
-            "neither weighted nor thresholded. All this is as in the paper, in every "
-            f"profile. Random instances: {profile.instances}, of which the picture "
-            f"shows seed 0. {profile.caption if not profile.judged else ''}"
-        ),
+        text=f"{text.format(profile=profile)} {caption}",
         csv=write_trials(trials),
         draw=partial(_draw_votes, shown) if shown else None,
     )
@@ -160,18 +131,17 @@ def figure1_findings(
     errors: dict[str, list[float]] = {}
     for trial in sorted(trials, key=lambda trial: trial.seed):
         errors.setdefault(trial.setting, []).append(trial.error)
-    most = max(published)
-    names = {count: f"B={count}" for count in sorted(published)}
-    paper = listed(f"{published[count]:.0f} %" for count in names)
-    shown = listed(f"{errors[name][0]:.1f} %" for name in names.values())
-    means = listed(f"{fmean(errors[name]):.1f} %" for name in names.values())
-    counts = listed(str(count) for count in names)
-    settled = errors[names[most]]
+    counts, most = sorted(published), max(published)
+    ours = [errors[f"B={count}"] for count in counts]
+    paper = listed(f"{published[count]:.0f} %" for count in counts)
+    shown = listed(f"{values[0]:.1f} %" for values in ours)
+    means = listed(f"{fmean(values):.1f} %" for values in ours)
+    settled = ours[-1]
     right = sum(error == 0 for error in settled)
     return [
         Finding(
             f"With {most} members there is no error; the paper's instance has {paper} "
-            f"with {counts} members.",
+            f"with {listed(map(str, counts))} members.",
             settled[0] == published[most],
             f"The instance shown has {shown}. The means over all instances are "
             f"{means}; with {most} members {right} of {len(settled)} have no error.",
@@ -186,9 +156,8 @@ def _draw_votes(
     drawing = new_drawing(11, 3.8)
     panels = drawing.subplots(1, len(shown), squeeze=False)[0]
     for panel, (count, (votes, error)) in zip(panels, shown.items(), strict=True):
-        image = panel.imshow(
-            votes, cmap="magma", vmin=0, vmax=1, interpolation="nearest"
-        )
+        style = {"cmap": "magma", "vmin": 0, "vmax": 1, "interpolation": "nearest"}
+        image = panel.imshow(votes, **style)
         panel.set_title(f"B = {count}: error {error:.0f} %", fontsize=12)
         panel.set_xlabel("point", fontsize=10)
         ticks = np.linspace(0, len(votes), 5)

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
+from itertools import zip_longest
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from ekss.benchmarks._pages import (
     save_drawing,
     tidy,
 )
-from ekss.benchmarks._profiles import FigureProfile
+from ekss.benchmarks._profiles import TEXTS, FigureProfile
 from ekss.benchmarks._runner import Cell, Plan, Result, Row
 
 REDUCTIONS = {
@@ -51,14 +51,8 @@ _PARAMS = {
 class Curve:
     """Similarity of pairs against their angle, after one reduction.
 
-    Attributes
-    ----------
-    reduction : str
-    seed : int
-    angles, similarity, spread : tuple of float
-        Means of bins, and standard deviations of the similarity.
-    expected : tuple of float
-        Probabilities of Lemma 3, or empty.
+    Means of bins, standard deviations of the similarity, and the probabilities of
+    Lemma 3 or nothing.
     """
 
     reduction: str
@@ -68,6 +62,11 @@ class Curve:
     spread: tuple[float, ...]
     expected: tuple[float, ...] = ()
 
+    @property
+    def lines(self) -> tuple[tuple[float, ...], ...]:
+        """All that varies from bin to bin."""
+        return self.angles, self.similarity, self.spread, self.expected
+
 
 def plan_figure2(profile: FigureProfile) -> Plan:
     """List the cells: the reductions, with several random sets of pairs."""
@@ -75,54 +74,58 @@ def plan_figure2(profile: FigureProfile) -> Plan:
     member = 2e-4 + 2e-6 * 2 * profile.pairs
     costs = {"full": 0.0, "gaussian": 0.0, "umap": 15 + 0.01 * profile.pairs}
     missing = {} if find_spec("umap") else {"umap": _NO_UMAP}
-    cells = [
-        Cell(
-            "figure2",
-            "pairs",
-            reduction,
-            "similarity",
-            params,
-            seed,
-            2 + costs[reduction] + profile.pair_members * member,
-        )
-        for seed in range(profile.repeats)
-        for reduction in REDUCTIONS
-        if reduction not in missing
-    ]
+    cells = []
+    for seed in range(profile.repeats):
+        for name in [name for name in REDUCTIONS if name not in missing]:
+            cost = 2 + costs[name] + profile.pair_members * member
+            place = ("figure2", "pairs", name, "similarity")
+            cells.append(Cell(*place, params, seed, cost))
     return Plan("figure2", tuple(cells), run_pairs, missing)
 
 
 def run_pairs(cell: Cell) -> Result:
     """Measure how often EKSS-0 puts two points at an angle together.
 
-    Returns
-    -------
-    result : dict
-        Lists over bins of the angle: "angles" (means), "similarity" (means),
-        "spread" (standard deviations over pairs), "counts", and for the full data
-        "expected", the probability of the paper's Lemma 3.
+    The result has lists over bins of the angle: "angles" (means), "similarity" (means),
+    "spread" (standard deviations over pairs), "counts", and for the full data
+    "expected", the probability of the paper's Lemma 3.
     """
+    from ekss.estimators import PaperEKSS
     from ekss.theory import coclustering_probability
 
     given = cell.params
     rng = np.random.default_rng(cell.seed)
     points, angles = draw_pairs(given["pairs"], given["n_features"], rng)
     reduced = _reduce(cell.method, points, given["reduced"], rng, cell.seed)
-    together = _share_together(reduced, given, cell.seed)
+    model = PaperEKSS(
+        given["n_candidates"],
+        given["subspace_dim"],
+        n_members=given["n_members"],
+        max_iter=0,
+        n_neighbors=3,
+        n_jobs=1,
+        random_state=cell.seed,
+    ).fit(reduced)
+    first, second = np.split(model.member_labels_, 2)
+    together = np.mean(first == second, axis=1)
     edges = np.linspace(0, np.pi / 2, given["bins"] + 1)
     bins = np.clip(np.digitize(angles, edges) - 1, 0, given["bins"] - 1)
-    filled = [k for k in range(given["bins"]) if np.any(bins == k)]
+    masks = [bins == k for k in range(given["bins"]) if np.any(bins == k)]
     result: Result = {
-        "angles": [_rounded(angles[bins == k].mean()) for k in filled],
-        "similarity": [_rounded(together[bins == k].mean()) for k in filled],
-        "spread": [_rounded(together[bins == k].std()) for k in filled],
-        "counts": [int(np.sum(bins == k)) for k in filled],
+        "angles": _rounded(angles[mask].mean() for mask in masks),
+        "similarity": _rounded(together[mask].mean() for mask in masks),
+        "spread": _rounded(together[mask].std() for mask in masks),
+        "counts": [int(np.sum(mask)) for mask in masks],
     }
     if cell.method == "full":
         sizes = given["n_candidates"], given["subspace_dim"], given["n_features"]
         expected = coclustering_probability(np.array(result["angles"]), *sizes)
-        result["expected"] = [_rounded(one) for one in expected.probability]
+        result["expected"] = _rounded(expected.probability)
     return result
+
+
+def _rounded(values: Iterable[float]) -> list[float]:
+    return [round(float(value), 5) for value in values]
 
 
 def draw_pairs(
@@ -130,11 +133,7 @@ def draw_pairs(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Draw pairs of unit vectors with angles uniform in [0, pi/2].
 
-    Returns
-    -------
-    points : ndarray of shape (2 * pairs, n_features)
-        Point ``pairs + i`` is at the i-th angle from point i.
-    angles : ndarray of shape (pairs,)
+    Point ``pairs + i`` is at the i-th angle from point i.
     """
     angles = rng.uniform(0, np.pi / 2, pairs)
     first = rng.standard_normal((pairs, n_features))
@@ -157,8 +156,8 @@ def _reduce(
         return points
     if reduction == "gaussian":
         return points @ rng.standard_normal((points.shape[1], dim)) / np.sqrt(dim)
-    umap = _load_umap()
-    model = umap(n_components=dim, metric="cosine", random_state=seed, n_jobs=1)
+    options = {"metric": "cosine", "random_state": seed, "n_jobs": 1}
+    model = _load_umap()(n_components=dim, **options)
     found = np.asarray(model.fit_transform(points), dtype=np.float64)
     # Its coordinates have no natural origin, and EKSS-0 looks at angles only.
     return found - found.mean(axis=0)
@@ -172,40 +171,11 @@ def _load_umap() -> Any:
     return UMAP
 
 
-def _share_together(
-    points: NDArray[np.float64], given: Mapping[str, Any], seed: int
-) -> NDArray[np.float64]:
-    """Return for every pair the share of members that put it together."""
-    from ekss.estimators import PaperEKSS
-
-    model = PaperEKSS(
-        given["n_candidates"],
-        given["subspace_dim"],
-        n_members=given["n_members"],
-        max_iter=0,
-        n_neighbors=3,
-        n_jobs=1,
-        random_state=seed,
-    ).fit(points)
-    first, second = np.split(model.member_labels_, 2)
-    return np.mean(first == second, axis=1)
-
-
-def _rounded(value: float) -> float:
-    return round(float(value), 5)
-
-
 def curves_of(plan: Plan, rows: Mapping[str, Row]) -> list[Curve]:
     """Return the curves in the finished rows."""
+    names = ("angles", "similarity", "spread", "expected")
     return [
-        Curve(
-            cell.method,
-            cell.seed,
-            tuple(row["angles"]),
-            tuple(row["similarity"]),
-            tuple(row["spread"]),
-            tuple(row.get("expected", ())),
-        )
+        Curve(cell.method, cell.seed, *(tuple(row.get(name, ())) for name in names))
         for cell, row in plan.finished(rows)
     ]
 
@@ -213,61 +183,39 @@ def curves_of(plan: Plan, rows: Mapping[str, Row]) -> list[Curve]:
 def write_curves(curves: Iterable[Curve]) -> str:
     """Write curves as CSV, one bin of one curve per line."""
     head = ["reduction", "seed", "angle", "similarity", "spread", "expected"]
-    lines = []
-    for curve in curves:
-        expected = curve.expected or ("",) * len(curve.angles)
-        bins = zip(curve.angles, curve.similarity, curve.spread, expected, strict=True)
-        lines += [[curve.reduction, curve.seed, *one] for one in bins]
+    lines = [
+        [curve.reduction, curve.seed, *one]
+        for curve in curves
+        for one in zip_longest(*curve.lines)
+    ]
     return csv_text([head, *lines])
 
 
 def read_curves(text: str) -> list[Curve]:
-    """Read what :func:`write_curves` wrote.
-
-    Examples
-    --------
-    >>> curve = Curve("full", 0, (0.1, 0.2), (0.9, 0.8), (0.01, 0.02), (0.9, 0.8))
-    >>> read_curves(write_curves([curve])) == [curve]
-    True
-    """
-    lines: dict[tuple[str, int], list[dict[str, str]]] = {}
-    for line in csv.DictReader(io.StringIO(text)):
-        lines.setdefault((line["reduction"], int(line["seed"])), []).append(line)
+    """Read what :func:`write_curves` wrote."""
+    numbers: dict[tuple[str, int], list[list[str]]] = {}
+    for reduction, seed, *one in list(csv.reader(io.StringIO(text)))[1:]:
+        lines = numbers.setdefault((reduction, int(seed)), [[] for _ in one])
+        for line, number in zip(lines, one, strict=True):
+            line.append(number)
     return [
-        Curve(
-            reduction,
-            seed,
-            *(
-                tuple(float(one[name]) for one in bins if one[name])
-                for name in ("angle", "similarity", "spread", "expected")
-            ),
-        )
-        for (reduction, seed), bins in lines.items()
+        Curve(*place, *(tuple(map(float, filter(None, line))) for line in lines))
+        for place, lines in numbers.items()
     ]
 
 
 def figure2_page(plan: Plan, rows: Mapping[str, Row], profile: FigureProfile) -> Page:
     """Return what the rows show."""
+    text, caption = TEXTS["pages"]["figure2"], "" if profile.judged else profile.caption
     curves = curves_of(plan, rows)
     return Page(
         name="figure2",
         title="Figure 2: similarity against angle after reducing the dimension",
         alt="Three falling curves of similarity against angle",
         findings=figure2_findings(curves) if profile.judged else [],
-        text=(
-            f"{profile.repeats} random sets of {profile.pairs} pairs of unit vectors "
-            "in 100 dimensions, independent but for the angle within a pair, which is "
-            "uniform in [0, pi/2]; the paper does not say how it drew its points. "
-            f"EKSS-0 has {profile.pair_members} members of 10 candidates of dimension "
-            "2. The similarity of a pair is the share of members that put it together, "
-            "averaged over the pairs in one of 24 bins of the angle before reduction; "
-            "bands are one standard deviation over pairs. UMAP uses cosine distances, "
-            "its defaults otherwise, and its coordinates are centred, because its "
-            "origin has no meaning. The dotted line is the probability of Lemma 3. "
-            f"{profile.caption if not profile.judged else ''}"
-        ),
+        text=f"{text.format(profile=profile)} {caption}",
         csv=write_curves(curves),
-        draw=partial(_draw_curves, curves, REDUCTIONS) if curves else None,
+        draw=partial(_draw_curves, curves) if curves else None,
     )
 
 
@@ -276,42 +224,36 @@ def figure2_findings(curves: Sequence[Curve]) -> list[Finding]:
     mean = mean_curves(curves)
     until = {name: falls_until(curve) for name, curve in mean.items()}
     found = []
-    linear = [name for name in ("full", "gaussian") if name in mean]
-    if len(linear) == 2:
-        ends = {name: mean[name].angles[-1] for name in linear}
-        found.append(
-            Finding(
-                "On full data and after a Gaussian projection the similarity falls "
-                "with the angle.",
-                all(until[name] == ends[name] for name in linear),
-                f"It falls up to {until['full']:.2f} radians on full data and up to "
-                f"{until['gaussian']:.2f} after the projection; the last bin is at "
-                f"{ends['full']:.2f}.",
-            )
+    if {"full", "gaussian"} <= set(mean):
+        ends = {name: mean[name].angles[-1] for name in ("full", "gaussian")}
+        claim = (
+            "On full data and after a Gaussian projection the similarity falls with "
+            "the angle."
         )
+        measured = (
+            f"It falls up to {until['full']:.2f} radians on full data and up to "
+            f"{until['gaussian']:.2f} after the projection; the last bin is at "
+            f"{ends['full']:.2f}."
+        )
+        holds = all(until[name] == end for name, end in ends.items())
+        found.append(Finding(claim, holds, measured))
     if "umap" in mean:
-        umap = mean["umap"]
-        found.append(
-            Finding(
-                "After UMAP the similarity falls at least up to 0.2 radians, which is "
-                "about where the paper's curve stops falling.",
-                until["umap"] >= 0.2,
-                f"It falls up to {until['umap']:.2f} radians, from "
-                f"{umap.similarity[0]:.2f} in the first bin to "
-                f"{min(umap.similarity):.2f}.",
-            )
+        values = mean["umap"].similarity
+        claim = (
+            "After UMAP the similarity falls at least up to 0.2 radians, which is "
+            "about where the paper's curve stops falling."
         )
+        measured = (
+            f"It falls up to {until['umap']:.2f} radians, from {values[0]:.2f} in the "
+            f"first bin to {min(values):.2f}."
+        )
+        found.append(Finding(claim, until["umap"] >= 0.2, measured))
     if "full" in mean and mean["full"].expected:
         full = mean["full"]
-        pairs = zip(full.similarity, full.expected, strict=True)
-        gap = max(abs(ours - expected) for ours, expected in pairs)
-        found.append(
-            Finding(
-                "The similarity estimates the probability of Lemma 3.",
-                gap <= RISE,
-                f"The largest difference in a bin is {gap:.3f}.",
-            )
-        )
+        gap = np.max(np.abs(np.subtract(full.similarity, full.expected)))
+        claim = "The similarity estimates the probability of Lemma 3."
+        measured = f"The largest difference in a bin is {gap:.3f}."
+        found.append(Finding(claim, bool(gap <= RISE), measured))
     return found
 
 
@@ -321,30 +263,16 @@ def mean_curves(curves: Iterable[Curve]) -> dict[str, Curve]:
     for curve in curves:
         groups.setdefault(curve.reduction, []).append(curve)
 
-    def average(lines: Iterable[tuple[float, ...]]) -> tuple[float, ...]:
-        return tuple(fmean(values) for values in zip(*lines, strict=True))
-
-    return {
-        name: Curve(
-            name,
-            min(curve.seed for curve in group),
-            average(curve.angles for curve in group),
-            average(curve.similarity for curve in group),
-            average(curve.spread for curve in group),
-            average(curve.expected for curve in group),
-        )
-        for name, group in groups.items()
-    }
+    means = {}
+    for name, group in groups.items():
+        lines = zip(*(curve.lines for curve in group), strict=True)
+        average = [tuple(np.mean(line, axis=0).tolist()) for line in lines]
+        means[name] = Curve(name, group[0].seed, *average)
+    return means
 
 
 def falls_until(curve: Curve, rise: float = RISE) -> float:
-    """Return the last angle up to which the similarity never rises by more than that.
-
-    Examples
-    --------
-    >>> falls_until(Curve("umap", 0, (0.1, 0.2, 0.3), (0.9, 0.5, 0.7), (0, 0, 0)))
-    0.2
-    """
+    """Return the last angle up to which the similarity rises by at most so much."""
     lowest, last = curve.similarity[0], curve.angles[0]
     for angle, similarity in zip(curve.angles, curve.similarity, strict=True):
         if similarity > lowest + rise:
@@ -353,27 +281,23 @@ def falls_until(curve: Curve, rise: float = RISE) -> float:
     return last
 
 
-def _draw_curves(
-    curves: Sequence[Curve], titles: Mapping[str, str], path: Path
-) -> None:
+def _draw_curves(curves: Sequence[Curve], path: Path) -> None:
     """Draw similarity against angle, one panel per reduction."""
     mean = mean_curves(curves)
-    names = [name for name in titles if name in mean]
+    names = [name for name in REDUCTIONS if name in mean]
     drawing = new_drawing(1.2 + 3.4 * len(names), 3.4)
     panels = drawing.subplots(1, len(names), sharex=True, sharey=True, squeeze=False)[0]
     for panel, name in zip(panels, names, strict=True):
         curve = mean[name]
-        low, high = (
-            np.array(curve.similarity) + sign * np.array(curve.spread)
-            for sign in (-1, 1)
-        )
+        mean_line, spread = np.array(curve.similarity), np.array(curve.spread)
+        low, high = mean_line - spread, mean_line + spread
         panel.fill_between(curve.angles, low, high, color="#c6dbef", lw=0)
         panel.plot(curve.angles, curve.similarity, "o-", ms=3, color="#08519c")
         if curve.expected:
             style = {"color": "black", "ls": ":", "lw": 1.2, "label": "Lemma 3"}
             panel.plot(curve.angles, curve.expected, **style)
             panel.legend(frameon=False, fontsize=9)
-        panel.set_title(titles[name], fontsize=11)
+        panel.set_title(REDUCTIONS[name], fontsize=11)
         panel.set_xlabel("angle between points, radians", fontsize=9)
         panel.set_xlim(0, np.pi / 2)
         panel.set_ylim(0, 1.05)

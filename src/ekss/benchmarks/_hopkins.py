@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ekss.benchmarks._data import Loader, Points, read_features
+from ekss.benchmarks._data import Loader, Points, error_of, read_features
 from ekss.benchmarks._pages import Grid, Page, Study, csv_text
-from ekss.benchmarks._profiles import Profile
+from ekss.benchmarks._profiles import TEXTS, Profile
 from ekss.benchmarks._runner import Cell, Plan, Result, Row
 from ekss.benchmarks._table1 import plan_table1
 
@@ -22,27 +22,12 @@ from ekss.benchmarks._table1 import plan_table1
 PUBLISHED = (1.52, 4.40, 2.18)
 _ALPHA = 800.0
 _SETTING = {"affine": True, "normalize": False, "alpha": _ALPHA, "keep": 0.7}
+_STOPPED = {"penalty": _ALPHA, "polish": False}
 LINES: dict[str, dict[str, Any]] = {
     "minimiser": {},
-    **{
-        f"stopped after {count} iterations": {
-            "penalty": _ALPHA,
-            "max_iter": count,
-            "polish": False,
-        }
-        for count in (50, 200)
-    },
+    "stopped after 50 iterations": {**_STOPPED, "max_iter": 50},
+    "stopped after 200 iterations": {**_STOPPED, "max_iter": 200},
 }
-_TEXT = (
-    "Mean clustering errors in percent over the 120 sequences with two motions, the 35 "
-    "with three, and all 155. One setting for all sequences, that of the authors of "
-    "SSC: affine, alpha = 800, keep = 0.7, tracks not normalised. The minimiser is "
-    "what the objective asks for. The other lines stop the iteration early with the "
-    "penalty of the authors (800), which leaves more and smaller coefficients than the "
-    "minimiser has, and so a graph with more edges. Optimal: share of points whose "
-    "coefficients violate the optimality conditions by at most 0.001. Nonzeros: "
-    "coefficients kept per point."
-)
 _COLUMNS = ("2 motions", "3 motions", "all", "optimal", "nonzeros")
 
 
@@ -57,25 +42,15 @@ def plan_hopkins(
 
     Parameters
     ----------
-    profile : Profile
-    home : Path
-        Data home.
-    loaders : mapping of str to callable
-    report : callable
-        Told what is being prepared.
+    profile, home, loaders, report
+        As of :func:`plan_table1`.
 
     Returns
     -------
     plan : Plan
     """
-    table = plan_table1(
-        profile,
-        home,
-        loaders,
-        datasets=("hopkins155",),
-        methods=("ssc",),
-        report=report,
-    )
+    part = {"datasets": ("hopkins155",), "methods": ("ssc",)}
+    table = plan_table1(profile, home, loaders, **part, report=report)
     cells = [
         replace(
             cell,
@@ -93,30 +68,24 @@ def plan_hopkins(
 def run_hopkins_cell(cell: Cell) -> Result:
     """Cluster all sequences with one setting.
 
-    Returns
-    -------
-    result : dict
-        "error" (percent), "optimal" (share of points) and "nonzeros" (per point) as
-        means over sequences, and those of each under "sequences".
+    The result has "error" (percent), "optimal" (share of points) and "nonzeros" (per
+    point) as means over sequences, and those of each under "sequences".
     """
     sets = read_features(Path(cell.files[0]))
     found = {
         points.name: _measured(points, cell.params["fit"], cell.seed) for points in sets
     }
-    return {
-        **{
-            name: round(fmean(one[name] for one in found.values()), 4)
-            for name in ("error", "optimal", "nonzeros")
-        },
-        "sequences": found,
+    means = {
+        name: round(fmean(one[name] for one in found.values()), 4)
+        for name in ("error", "optimal", "nonzeros")
     }
+    return {**means, "sequences": found}
 
 
 def _measured(points: Points, params: Mapping[str, Any], seed: int) -> Result:
     from sklearn.exceptions import ConvergenceWarning
 
     from ekss.estimators import SSC
-    from ekss.metrics import clustering_error
 
     model = SSC(points.n_clusters, random_state=seed, n_jobs=1, **params)
     with warnings.catch_warnings():
@@ -125,7 +94,7 @@ def _measured(points: Points, params: Mapping[str, Any], seed: int) -> Result:
         model.fit(points.data)
     return {
         "n_clusters": points.n_clusters,
-        "error": round(100 * clustering_error(points.target, model.labels_), 4),
+        "error": round(error_of(points, model.labels_), 4),
         "optimal": round(float(np.mean(model.converged_)), 4),
         "nonzeros": round(model.coefficients_.nnz / len(points.data), 4),
     }
@@ -137,7 +106,7 @@ def hopkins_page(plan: Plan, rows: Mapping[str, Row], profile: Profile) -> Page:
     return Page(
         name="hopkins",
         title="SSC on Hopkins 155 with its authors' setting",
-        text=_TEXT,
+        text=TEXTS["pages"]["hopkins"],
         csv=csv_text(grid),
         grid=grid,
         made=f"Profile: {profile.name}",

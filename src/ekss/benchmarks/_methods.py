@@ -29,7 +29,6 @@ Setting = dict[str, Any]
 COLUMNS = ("paper", "tuned", "free", "chosen")
 # Of these the label-tuned figure is the lowest.
 SWEPT = ("paper", "tuned", "free")
-_ALL_POINTS = 10**6
 
 
 @dataclass(frozen=True)
@@ -57,8 +56,8 @@ class Method:
     whitened : bool
         Whether the paper whitened Yale B for it; the others got worse by it.
     sweeps : mapping of str to list
-        Settings that the labels choose from, by data set; see
-        :func:`labellings`.
+        Settings that the labels choose from, by data set: a list of mappings with
+        "data", a variant of the data set, and "params" of the estimator.
     """
 
     name: str
@@ -96,30 +95,14 @@ def register_method(method: Method) -> None:
 def settings(
     dataset: BenchData, method: Method, column: str, profile: Profile
 ) -> list[Setting]:
-    """Return the settings that a cell of Table I tries.
-
-    Parameters
-    ----------
-    dataset : BenchData
-    method : Method
-    column : str
-        Of :data:`COLUMNS`.
-    profile : Profile
-
-    Returns
-    -------
-    settings : list of dict
-        As :func:`labellings` takes them; empty where nothing
-        is tried.
-    """
+    """Return the settings that a cell of Table I tries; none where nothing is tried."""
     if column == "free":
         return [_free(dataset, method, profile)]
     if column == "chosen":
         # SSC takes minutes per setting on the large sets.
         slow = method.name == "ssc" and dataset.large
-        if slow or not method.searched:
-            return []
-        return [{**_free(dataset, method, profile), "search": True}]
+        free = {**_free(dataset, method, profile), "search": True}
+        return [free] if method.searched and not slow else []
     if column == "paper":
         tried = _printed(dataset, method, profile)
     else:
@@ -197,41 +180,29 @@ def labellings(
 ) -> Iterator[tuple[str, NDArray[np.integer]]]:
     """Yield the name and the labels of everything that a setting tries.
 
-    Parameters
-    ----------
-    setting : mapping
-        ``estimator`` is "module:Class", and ``params`` go to it, see :func:`build`;
-        with ``search`` LabelFreeSearch chooses; with ``trials`` the estimator runs from
-        that many seeds; with ``cuts`` the votes of one EKSS are cut in several ways:
-        lists ``n_neighbors``, ``eigenvectors`` (multiples of the number of clusters),
-        ``divide_by_size``; its members have ``candidates`` times as many candidate
-        subspaces as there are clusters, or draw between two such numbers.
-    points : Points
-    seed : int
-
-    Yields
-    ------
-    name : str
-        JSON of the parameters tried; the same for trials, which differ by seed only.
-    labels : ndarray of shape (n_samples,)
+    The name is JSON of the parameters; it is the same for trials, which differ by seed
+    only. Of a setting, ``estimator`` is "module:Class", and ``params`` go to it, see
+    :func:`build`; with ``search`` LabelFreeSearch chooses; with ``trials`` the
+    estimator runs from that many seeds; with ``cuts`` the votes of one EKSS are cut in
+    several ways: lists ``n_neighbors``, ``eigenvectors`` (multiples of the number of
+    clusters), ``divide_by_size``; its members have ``candidates`` times as many
+    candidate subspaces as there are clusters, or draw between two such numbers.
     """
+    from ekss.estimators import LabelFreeSearch
+
     name = setting_name(setting)
     if "cuts" in setting:
         for cut, labels in _several_cuts(setting, points, seed):
             yield json.dumps({**name, **cut}), labels
         return
-    if setting.get("search"):
-        from ekss.estimators import LabelFreeSearch
-
-        search = LabelFreeSearch(model_of(setting, points, seed), random_state=seed)
-        yield json.dumps(name), search.fit(points.data).labels_
-        return
-    # Trials have seeds of their own, which no other cell has.
     seeds = [seed]
     if "trials" in setting:
+        # Trials have seeds of their own, which no other cell has.
         seeds = [10_000 * seed + trial for trial in range(setting["trials"])]
     for one in seeds:
         model = model_of(setting, points, one)
+        if setting.get("search"):
+            model = LabelFreeSearch(model, random_state=one)
         yield json.dumps(name), model.fit(points.data).labels_
 
 
@@ -244,13 +215,7 @@ def setting_name(setting: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _times_k(share: float | list[float]) -> str | list[str]:
-    """Write a multiple of the number of clusters.
-
-    Examples
-    --------
-    >>> _times_k(1.5), _times_k([1, 3])
-    ('1.5 K', ['1 K', '3 K'])
-    """
+    """Write a multiple of the number of clusters, such as 1.5 K."""
     if isinstance(share, (list, tuple)):
         return [f"{one:g} K" for one in share]
     return f"{share:g} K"
@@ -271,29 +236,21 @@ def build(
     estimator: str,
     n_clusters: int,
     params: Mapping[str, Any],
-    *,
     seed: int,
     n_jobs: int = 1,
 ) -> Any:
-    """Return an estimator with these parameters and no others.
+    """Return an estimator, "module:Class", with these parameters and no others.
 
-    Parameters
-    ----------
-    estimator : str
-        Where its class is, as "module:Class".
-    n_clusters : int
-    params : mapping
-        JSON types: lists become tuples, and mappings ``member`` and ``cut`` become
-        :class:`~ekss.KSSMember` and :class:`~ekss.CutOptions`. The only cutter that
-        JSON can name is "paper", k-means on K eigenvectors, which leaves nothing to
-        score.
-    seed, n_jobs : int
+    Parameters are JSON types: lists become tuples, and mappings ``member`` and ``cut``
+    become :class:`~ekss.KSSMember` and :class:`~ekss.CutOptions`. The only cutter that
+    JSON can name is "paper", k-means on K eigenvectors, which leaves nothing to score.
     """
     from ekss.ensemble import CutOptions, KSSMember
 
-    given = _as_tuples(params)
+    given = {name: _as_tuple(value) for name, value in params.items()}
     if "member" in given:
-        given["member"] = KSSMember(**_as_tuples(given["member"]))
+        member = {name: _as_tuple(value) for name, value in given["member"].items()}
+        given["member"] = KSSMember(**member)
     if "cut" in given:
         options = dict(given["cut"])
         if options.get("cutters") == "paper":
@@ -304,18 +261,15 @@ def build(
     return make(n_clusters, random_state=seed, n_jobs=n_jobs, **given)
 
 
-def _as_tuples(params: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: tuple(value) if isinstance(value, list) else value
-        for name, value in params.items()
-    }
+def _as_tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
 
 
 def paper_cut(
     graph: Any, vectors: NDArray[np.float64], n_clusters: int, rng: np.random.Generator
 ) -> Iterator[tuple[str, NDArray[np.integer]]]:
     """Cut as the paper does: k-means on unit rows of K eigenvectors."""
-    from ekss.graph.cuts import kmeans_cuts
+    from ekss.ensemble.cut import kmeans_cuts
 
     yield next(kmeans_cuts(graph, vectors, n_clusters, rng))
 
@@ -324,30 +278,24 @@ def _several_cuts(
     setting: Mapping[str, Any], points: Points, seed: int
 ) -> Iterator[tuple[dict[str, Any], NDArray[np.integer]]]:
     """Run the members once and cut their votes in every way asked for."""
-    from ekss.graph import (
-        bridge_by_votes,
-        nearest_by_votes,
-        prepare_votes,
-        spectral_labels,
-        symmetric_graph,
-    )
+    from ekss import graph
 
     n_clusters, n_samples = points.n_clusters, len(points.data)
     cuts = setting["cuts"]
     counts = {q: min(q, n_samples - 1) for q in cuts["n_neighbors"]}
     labels, weights = votes_of_members(setting, points, seed)
     for divide in cuts["divide_by_size"]:
-        votes = prepare_votes(labels, weights, divide_by_size=divide)
-        nearest = nearest_by_votes(votes, max(counts.values()))
+        votes = graph.prepare_votes(labels, weights, divide_by_size=divide)
+        nearest = graph.nearest_by_votes(votes, max(counts.values()))
         known: dict[tuple[int, int], NDArray[np.integer]] = {}
         for q, share in product(counts, cuts["eigenvectors"]):
             place = counts[q], min(ceil(n_clusters * share), n_samples)
             if place not in known:
-                known[place] = spectral_labels(
-                    symmetric_graph(nearest, place[0]),
+                known[place] = graph.spectral_labels(
+                    graph.symmetric_graph(nearest, place[0]),
                     n_clusters,
                     n_eigenvectors=place[1],
-                    bridge=bridge_by_votes(votes, place[0]),
+                    bridge=graph.bridge_by_votes(votes, place[0]),
                     random_state=seed,
                 ).labels
             cut = {"n_neighbors": q, "n_eigenvectors": _times_k(share)}
@@ -363,7 +311,7 @@ def votes_of_members(
     clusters are not used.
     """
     from ekss.ensemble import CutOptions
-    from ekss.graph.cuts import rotated_cut
+    from ekss.ensemble.cut import rotated_cut
 
     model = model_of(setting, points, seed)
     once = CutOptions(cutters=(rotated_cut,), score=_all_equal)
@@ -376,29 +324,38 @@ def _all_equal(labels: NDArray[np.integer], evidence: Any) -> float:
     return 0.0
 
 
-def _each(data: str | tuple[str, ...], *params: dict[str, Any]) -> list[Setting]:
+# Data sets of the paper in their order, and what sweeps use of them.
+_SWEPT_DATA = {
+    "hopkins155": "plain",
+    "eyaleb": "whitened",
+    "coil20": "whitened",
+    "coil100": "whitened",
+    "usps": "plain",
+    "mnist_test": "scattering",
+}
+_BOTH = ("whitened", "plain")
+
+
+def _each(data: str | tuple[str, ...], names: str, *values: Any) -> list[Setting]:
     """Return a setting for each variant of the data and each choice of parameters."""
-    variants = (data,) if isinstance(data, str) else data
-    return [{"data": one, "params": some} for one in variants for some in params]
+    keys = names.split()
+    choices = [one if isinstance(one, tuple) else (one,) for one in values]
+    return [
+        {"data": variant, "params": dict(zip(keys, choice, strict=True))}
+        for variant in ((data,) if isinstance(data, str) else data)
+        for choice in choices
+    ]
 
 
-def _over(
-    data: str | tuple[str, ...], name: str, values: tuple[float, ...], **more: Any
-) -> list[Setting]:
-    """Return a setting for each value of one parameter."""
-    return _each(data, *({name: value, **more} for value in values))
-
-
-def _over_pairs(
-    data: str | tuple[str, ...],
-    names: tuple[str, str],
-    *pairs: tuple[float, float],
-    **more: Any,
-) -> list[Setting]:
-    """Return a setting for each pair of values of two parameters."""
-    return _each(
-        data, *({**dict(zip(names, pair, strict=True)), **more} for pair in pairs)
-    )
+def _sweep(
+    names: str, *values: tuple[Any, ...], both: bool = False
+) -> dict[str, list[Setting]]:
+    """Return the choices of parameters for each data set; COIL-20 may use both."""
+    variants: dict[str, Any] = {**_SWEPT_DATA, **({"coil20": _BOTH} if both else {})}
+    return {
+        dataset: _each(data, names, *choices)
+        for (dataset, data), choices in zip(variants.items(), values, strict=True)
+    }
 
 
 def _ekss(
@@ -425,22 +382,14 @@ def _ekss(
     return {"data": data, "params": params, "candidates": candidates, "cuts": cuts}
 
 
-_BOTH = ("whitened", "plain")
 _FEW_EIGENVECTORS = [1, 1.2, 1.5]
 _MANY_EIGENVECTORS = [1, 1.2, 1.5, 2]
 _SMALL_Q = [3, 4, 5, 6, 8, 10]
+_LARGE_Q = [2, 3, 5, 10, 30, 10**6]  # up to all points
 
 _EKSS: dict[str, list[Setting]] = {
     "hopkins155": [
-        _ekss(
-            "plain",
-            dim,
-            candidates,
-            5,
-            [2, 3, 5, 10, 30, _ALL_POINTS],
-            [1, 2],
-            (False,),
-        )
+        _ekss("plain", dim, candidates, 5, _LARGE_Q, [1, 2], (False,))
         for dim, candidates in ((3, 3), (3, 9), (2, 3), (4, 3))
     ],
     "eyaleb": [
@@ -448,12 +397,9 @@ _EKSS: dict[str, list[Setting]] = {
         for dims, candidates, rounds in (([5, 25], [1, 3], 3), ([7, 21], [2, 4], 5))
     ],
     "coil20": [
-        _ekss(data, dims, candidates, 3, _SMALL_Q, _MANY_EIGENVECTORS)
-        for data, dims, candidates in (
-            ("whitened", 9, 2),
-            ("whitened", [5, 25], [1, 3]),
-            ("plain", 9, 2),
-        )
+        _ekss("whitened", 9, 2, 3, _SMALL_Q, _MANY_EIGENVECTORS),
+        _ekss("whitened", [5, 25], [1, 3], 3, _SMALL_Q, _MANY_EIGENVECTORS),
+        _ekss("plain", 9, 2, 3, _SMALL_Q, _MANY_EIGENVECTORS),
     ],
     "coil100": [_ekss(data, 9, 2, 3, [3, 4, 6], [1, 1.5]) for data in _BOTH],
     "usps": [
@@ -464,150 +410,90 @@ _EKSS: dict[str, list[Setting]] = {
         _ekss("scattering", 13, 1, 10, [3, 5, 10, 20, 72], _FEW_EIGENVECTORS, (False,))
     ],
 }
-_KSS = {
-    "hopkins155": _over("plain", "subspace_dim", (2, 4)),
-    "eyaleb": _over("whitened", "subspace_dim", (6, 9)),
-    "coil20": _over("whitened", "subspace_dim", (2, 5, 9)),
-    "coil100": _over("whitened", "subspace_dim", (1, 9)),
-    "usps": _over("plain", "subspace_dim", (7, 13)),
-    "mnist_test": _over("scattering", "subspace_dim", (9, 18)),
-}
-_COPKSS = {
-    "hopkins155": _over_pairs(
-        "plain",
-        ("subspace_dim", "coherent_share"),
-        *((dim, share) for dim in (2, 3) for share in (0.5, 0.7)),
-    ),
-    "eyaleb": _over("whitened", "subspace_dim", (6,), coherent_share=0.7),
-    "coil20": _over(_BOTH, "subspace_dim", (9,), coherent_share=0.7),
-    "coil100": _over("whitened", "subspace_dim", (1,), coherent_share=0.7),
-    "usps": _over("plain", "subspace_dim", (7,), coherent_share=0.7),
-    "mnist_test": _over("scattering", "subspace_dim", (13,), coherent_share=0.7),
-}
-_MKF = {
-    "hopkins155": _over("plain", "subspace_dim", (2, 4)),
-    "eyaleb": _over("whitened", "subspace_dim", (5, 9)),
-    "coil20": _over("whitened", "subspace_dim", (5, 9)),
-    "coil100": _over("whitened", "subspace_dim", (5,)),
-    "usps": _over("plain", "subspace_dim", (9, 13)),
-    "mnist_test": _over("scattering", "subspace_dim", (13,)),
-}
-_TSC = {
-    "hopkins155": _over("plain", "n_neighbors", (2, 4, 6, 8, 10, 20, 30, 50)),
-    "eyaleb": _over("whitened", "n_neighbors", (2, 4, 5, 6, 8)),
-    "coil20": _over(_BOTH, "n_neighbors", (2, 3, 5, 6, 8, 10)),
-    "coil100": _over("whitened", "n_neighbors", (3, 5, 6, 8)),
-    "usps": _over("plain", "n_neighbors", (4, 5, 6, 8, 10, 15, 20)),
-    "mnist_test": _over("scattering", "n_neighbors", (4, 5, 6, 8, 10, 15, 20)),
-}
-_ALPHA_KEEP = ("alpha", "keep")
+_KSS = _sweep("subspace_dim", (2, 4), (6, 9), (2, 5, 9), (1, 9), (7, 13), (9, 18))
+_COPKSS = _sweep(
+    "subspace_dim coherent_share",
+    ((2, 0.5), (2, 0.7), (3, 0.5), (3, 0.7)),
+    *(((dim, 0.7),) for dim in (6, 9, 1, 7, 13)),
+    both=True,
+)
+_MKF = _sweep("subspace_dim", (2, 4), (5, 9), (5, 9), (5,), (9, 13), (13,))
+_TSC = _sweep(
+    "n_neighbors",
+    (2, 4, 6, 8, 10, 20, 30, 50),
+    (2, 4, 5, 6, 8),
+    (2, 3, 5, 6, 8, 10),
+    (3, 5, 6, 8),
+    (4, 5, 6, 8, 10, 15, 20),
+    (4, 5, 6, 8, 10, 15, 20),
+    both=True,
+)
 _SSC = {
-    "hopkins155": _over_pairs(
-        "plain", _ALPHA_KEEP, (800.0, 0.7), (20.0, 0.7), (226.67, 0.7), (800.0, 1.0)
+    "hopkins155": _each(
+        "plain", "alpha keep", (800.0, 0.7), (20.0, 0.7), (226.67, 0.7), (800.0, 1.0)
     ),
     "eyaleb": [
         *_each(
-            "plain",
-            {"alpha": 100.0, "alpha_outliers": 5.0, "keep": 0.95, "equal_rows": False},
-            # Two iterations are thresholded ridge regression, not sparse coding; the
-            # paper's figure comes out near this and not from converged coefficients.
-            {"alpha": 670.0, "keep": 0.1, "penalty": 10.0, "max_iter": 2},
+            "plain", "alpha alpha_outliers keep equal_rows", (100.0, 5.0, 0.95, False)
         ),
-        *_each("whitened", {"alpha": 20.0, "keep": 0.8}),
+        # Two iterations are thresholded ridge regression, not sparse coding; the
+        # paper's figure comes out near this and not from converged coefficients.
+        *_each("plain", "alpha keep penalty max_iter", (670.0, 0.1, 10.0, 2)),
+        *_each("whitened", "alpha keep", (20.0, 0.8)),
     ],
-    "coil20": _over_pairs(
-        ("plain", "whitened"), _ALPHA_KEEP, (5.0, 0.95), (10.0, 0.8), (20.0, 0.8)
+    "coil20": _each(
+        ("plain", "whitened"), "alpha keep", (5.0, 0.95), (10.0, 0.8), (20.0, 0.8)
     ),
-    "coil100": _over_pairs("whitened", _ALPHA_KEEP, (5.0, 0.8), max_iter=20),
-    "usps": _over_pairs("plain", _ALPHA_KEEP, (5.0, 0.8), max_iter=20),
-    "mnist_test": _over_pairs("scattering", _ALPHA_KEEP, (5.0, 0.8), max_iter=20),
+    **{
+        dataset: _each(_SWEPT_DATA[dataset], "alpha keep max_iter", (5.0, 0.8, 20))
+        for dataset in ("coil100", "usps", "mnist_test")
+    },
 }
-_SSCOMP = {
-    "hopkins155": _over("plain", "n_nonzero", (3, 4, 5, 8)),
-    "eyaleb": _over("whitened", "n_nonzero", (2, 3, 4, 5)),
-    "coil20": _over(_BOTH, "n_nonzero", (3, 4, 5)),
-    "coil100": _over("whitened", "n_nonzero", (3, 4)),
-    "usps": _over("plain", "n_nonzero", (2, 3, 4, 5)),
-    "mnist_test": _over("scattering", "n_nonzero", (2, 3, 4, 5)),
-}
-_RATIO_GAMMA = ("l1_ratio", "gamma")
-_ENSC = {
-    "hopkins155": _over_pairs(
-        "plain", _RATIO_GAMMA, (0.5, 50.0), (0.9, 50.0), (0.9, 200.0), (0.1, 98.0)
-    ),
-    "eyaleb": _over_pairs(
-        "whitened", _RATIO_GAMMA, (0.88, 3.0), (0.95, 3.0), (0.95, 10.0)
-    ),
-    "coil20": _over_pairs(_BOTH, _RATIO_GAMMA, (0.95, 3.0), (0.9, 3.0), (0.99, 5.0)),
-    "coil100": _over("whitened", "gamma", (2, 3), l1_ratio=0.9),
-    "usps": _over_pairs("plain", _RATIO_GAMMA, (0.95, 3.0), (0.9, 2.0), (0.95, 10.0)),
-    "mnist_test": _over_pairs(
-        "scattering", _RATIO_GAMMA, (0.95, 2.0), (0.9, 3.0), (0.95, 5.0)
-    ),
-}
+_SSCOMP = _sweep(
+    "n_nonzero",
+    (3, 4, 5, 8),
+    (2, 3, 4, 5),
+    (3, 4, 5),
+    (3, 4),
+    (2, 3, 4, 5),
+    (2, 3, 4, 5),
+    both=True,
+)
+_ENSC = _sweep(
+    "l1_ratio gamma",
+    ((0.5, 50.0), (0.9, 50.0), (0.9, 200.0), (0.1, 98.0)),
+    ((0.88, 3.0), (0.95, 3.0), (0.95, 10.0)),
+    ((0.95, 3.0), (0.9, 3.0), (0.99, 5.0)),
+    ((0.9, 2), (0.9, 3)),
+    ((0.95, 3.0), (0.9, 2.0), (0.95, 10.0)),
+    ((0.95, 2.0), (0.9, 3.0), (0.95, 5.0)),
+    both=True,
+)
 
-for _one in (
-    Method(
-        "ekss",
-        "EKSS",
-        "ekss.estimators:EKSS",
-        as_printed="ekss.estimators:PaperEKSS",
-        affine=True,
-        whitened=True,
-        sweeps=_EKSS,
-    ),
-    Method(
-        "kss",
-        "KSS",
-        "ekss.estimators:KSS",
-        affine=True,
-        trials=True,
-        whitened=True,
-        sweeps=_KSS,
-    ),
-    Method(
-        "copkss",
-        "CoP-KSS",
-        "ekss.estimators:CoPKSS",
-        affine=True,
-        trials=True,
-        whitened=True,
-        sweeps=_COPKSS,
-    ),
-    Method(
-        "mkf",
-        "MKF",
-        "ekss.estimators:MedianKFlats",
-        trials=True,
-        whitened=True,
-        sweeps=_MKF,
-    ),
-    Method(
-        "tsc",
-        "TSC",
-        "ekss.estimators:TSC",
-        searched=True,
-        whitened=True,
-        sweeps=_TSC,
-    ),
-    Method(
-        "ssc",
-        "SSC-ADMM",
-        "ekss.estimators:SSC",
-        affine=True,
-        searched=True,
-        sweeps=_SSC,
-    ),
-    Method(
-        "sscomp", "SSC-OMP", "ekss.estimators:SSCOMP", searched=True, sweeps=_SSCOMP
-    ),
-    Method("ensc", "EnSC", "ekss.estimators:EnSC", searched=True, sweeps=_ENSC),
-):
-    register_method(_one)
+# Name, title, what the method has of affine, trials, searched and whitened, its sweeps.
+_PAPERS_METHODS: tuple[tuple[str, str, str, Any], ...] = (
+    ("ekss", "EKSS", "affine whitened", _EKSS),
+    ("kss", "KSS", "affine trials whitened", _KSS),
+    ("copkss", "CoP-KSS", "affine trials whitened", _COPKSS),
+    ("mkf", "MKF", "trials whitened", _MKF),
+    ("tsc", "TSC", "searched whitened", _TSC),
+    ("ssc", "SSC-ADMM", "affine searched", _SSC),
+    ("sscomp", "SSC-OMP", "searched", _SSCOMP),
+    ("ensc", "EnSC", "searched", _ENSC),
+)
+for _name, _title, _has, _sweeps in _PAPERS_METHODS:
+    register_method(
+        Method(
+            _name,
+            _title,
+            CLASSES[_name],
+            as_printed=CLASSES["paper"] if _name == "ekss" else "",
+            sweeps=_sweeps,
+            **dict.fromkeys(_has.split(), True),
+        )
+    )
 
 # Methods of the package that the paper does not have run as they are.
-_known = {one.estimator for one in METHODS.values()}
-_known |= {one.as_printed for one in METHODS.values()}
 for _name, _place in CLASSES.items():
-    if _place not in _known:
+    if _name != "paper" and _name not in METHODS:
         register_method(Method(_name, _place.partition(":")[2], _place))

@@ -10,7 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from ekss.benchmarks._runner import Plan, Row, finished
-from ekss.benchmarks._versions import code_in, code_of, libraries_in, version_line
+from ekss.benchmarks._versions import (
+    code_in,
+    code_of,
+    libraries_in,
+    version_of_rows,
+)
 from ekss.runtime.files import write_atomically
 
 Grid = list[list[str]]
@@ -31,16 +36,7 @@ class Written:
 
 @dataclass(frozen=True)
 class Finding:
-    """A statement of the paper and what our rows say of it.
-
-    Attributes
-    ----------
-    claim : str
-        The paper's statement.
-    holds : bool
-    measured : str
-        A sentence with our numbers.
-    """
+    """A statement of the paper, whether it holds, and a sentence with our numbers."""
 
     claim: str
     holds: bool
@@ -53,72 +49,25 @@ class Finding:
 
 @dataclass(frozen=True)
 class Page:
-    """What a page shows.
-
-    Attributes
-    ----------
-    name, title : str
-    text : str
-        What the reader has to know.
-    csv : str
-        All numbers of the page.
-    grid : list of lists of str
-        A table; may be empty.
-    findings : sequence of Finding
-    made : str
-        A line on how the numbers were made; may be empty.
-    alt : str
-        The picture in words.
-    draw : callable or None
-        Draws the picture to a path; None where there is nothing to draw.
-    """
+    """What a page shows, in its order, and the files that go with it."""
 
     name: str
     title: str
-    text: str
     csv: str
-    grid: Grid = field(default_factory=list)
+    # What the reader has to know; ``below`` stands under the table.
+    text: str = ""
     findings: Sequence[Finding] = ()
+    grid: Grid = field(default_factory=list)
+    below: str = ""
+    # A line on how the numbers were made.
     made: str = ""
+    # The picture in words, and what draws it to a path; None where it is empty.
     alt: str = ""
     draw: Callable[[Path], None] | None = None
-
-
-def write_page(
-    page: Page, plan: Plan, rows: Mapping[str, Row], folder: Path, command: str
-) -> Written:
-    """Write a page, its numbers and its picture: md, csv and png."""
-    used = {cell.key: rows[cell.key] for cell in plan.cells if cell.key in rows}
-    absent = absent_lines(plan, used)
-    picture, shown = folder / f"{page.name}.png", ""
-    folder.mkdir(parents=True, exist_ok=True)
-    if page.draw is not None:
-        try:
-            page.draw(picture)
-            shown = f"![{page.alt}]({picture.name})"
-        except ModuleNotFoundError:
-            absent.append(_NO_PICTURE)
-    versions = version_of_rows(used, code_of(plan.work))
-    parts = [f"# {page.title}", versions, shown, page.text.rstrip()]
-    if page.findings:
-        told = [f"**{str(one).replace(':', '**:', 1)}" for one in page.findings]
-        parts += ["What the paper says, and what we measured:", bullets(told)]
-    if page.grid:
-        parts.append(markdown_table(page.grid, left=1))
-    if absent:
-        parts += ["Not there:", bullets(absent)]
-    made = [*run_lines(run_of(used, command)), *([page.made] if page.made else [])]
-    parts += ["How it was made:", bullets(made)]
-    files = [
-        write_text(folder / f"{page.name}.md", paragraphs(parts)),
-        write_text(folder / f"{page.name}.csv", page.csv),
-    ]
-    text = [versions, page.title, *map(str, page.findings)]
-    if page.grid:
-        text.append(text_table(page.grid, left=1))
-    return Written(
-        paragraphs([*text, *absent]), (*files, *([picture] if shown else []))
-    )
+    # Rows of several tables are told apart: words about each, by its name.
+    tables: Mapping[str, str] = field(default_factory=dict)
+    # Whether the text for the terminal is a file too.
+    plain: bool = False
 
 
 @dataclass(frozen=True)
@@ -130,7 +79,7 @@ class Study:
     plan : callable
         Lists the cells; of a figure ``plan(profile)``.
     page : callable
-        ``page(plan, rows, profile)`` returns the :class:`Page`.
+        ``page(plan, rows, profile)`` returns the page.
     """
 
     plan: Callable[..., Plan]
@@ -163,10 +112,55 @@ class Study:
         """
         page = self.page(plan, rows, profile)
         command = command or f"ekss bench {plan.name}"
-        return write_page(page, plan, rows, folder, command)
+        return _write_page(page, plan, rows, folder, command)
 
 
-def absent_lines(plan: Plan, rows: Mapping[str, Row]) -> list[str]:
+def _write_page(
+    page: Page, plan: Plan, rows: Mapping[str, Row], folder: Path, command: str
+) -> Written:
+    used = {cell.key: rows[cell.key] for cell in plan.cells if cell.key in rows}
+    absent = _absent_lines(plan, used)
+    picture, shown = folder / f"{page.name}.png", ""
+    folder.mkdir(parents=True, exist_ok=True)
+    if page.draw is not None:
+        try:
+            page.draw(picture)
+            shown = f"![{page.alt}]({picture.name})"
+        except ModuleNotFoundError:
+            absent.append(_NO_PICTURE)
+    versions = _versions_of(page, plan, used)
+    parts = [f"# {page.title}", versions, shown, page.text.rstrip()]
+    text = [versions, page.title, *map(str, page.findings)]
+    if page.findings:
+        told = [f"**{str(one).replace(':', '**:', 1)}" for one in page.findings]
+        parts += ["What the paper says, and what we measured:", bullets(told)]
+    if page.grid:
+        parts += [markdown_table(page.grid, left=1), page.below]
+        text += [text_table(page.grid, left=1), page.below]
+    if absent:
+        parts += ["Not there:", bullets(absent)]
+    made = [*run_lines(run_of(used, command)), *([page.made] if page.made else [])]
+    parts += ["How it was made:", bullets(made)]
+    shown_text = paragraphs([*text, *absent])
+    pieces = {"txt": shown_text} if page.plain else {}
+    pieces |= {"md": paragraphs(parts), "csv": page.csv}
+    return write_files(
+        folder, page.name, shown_text, pieces, [picture] if shown else []
+    )
+
+
+def _versions_of(page: Page, plan: Plan, rows: Mapping[str, Row]) -> str:
+    """Say which versions made the rows, table by table; each has code of its own."""
+    lines = []
+    for table, words in (page.tables or {plan.name: ""}).items():
+        cells = [cell for cell in plan.cells if cell.table == table]
+        found = [rows[cell.key] for cell in cells if cell.key in rows]
+        current = code_of(plan.others.get(table, plan.work))
+        lines.append(f"{words} {version_of_rows(found, current)}".strip())
+    return " ".join(lines)
+
+
+def _absent_lines(plan: Plan, rows: Mapping[str, Row]) -> list[str]:
     """Say what is not there and why."""
     lines = list(plan.missing.values())
     for cell in plan.cells:
@@ -188,10 +182,7 @@ def bullets(lines: Iterable[str]) -> str:
 
 
 def text_table(grid: Grid, *, rules: bool = False, left: int = 2) -> str:
-    """Align a grid; the first ``left`` columns to the left, numbers to the right.
-
-    With ``rules`` a rule goes above every line that has something in its first place.
-    """
+    """Align a grid, numbers to the right; with ``rules`` a rule between groups."""
     widths = [max(len(line[place]) for line in grid) for place in range(len(grid[0]))]
     lines = []
     for number, cells in enumerate(grid):
@@ -220,48 +211,29 @@ def csv_text(lines: Iterable[Iterable[Any]]) -> str:
     return stream.getvalue()
 
 
-def write_text(path: Path, text: str) -> Path:
-    """Write a file, in a directory that is made if it is not there."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, text.encode())
-    return path
+def write_files(
+    folder: Path,
+    name: str,
+    text: str,
+    pieces: Mapping[str, str],
+    more: Sequence[Path] = (),
+) -> Written:
+    """Write files of one name by their endings; the text is shown on the terminal."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files = [folder / f"{name}.{ending}" for ending in pieces]
+    for file, content in zip(files, pieces.values(), strict=True):
+        write_atomically(file, content.encode())
+    return Written(text, (*files, *more))
 
 
 def write_grid(
-    name: str,
-    grid: Grid,
-    folder: Path,
-    *,
-    left: int,
-    above: Sequence[str] = (),
-    below: Sequence[str] = (),
-    markdown_only: tuple[Sequence[str], Sequence[str]] = ((), ()),
+    folder: Path, name: str, grid: Grid, left: int, above: str, below: Sequence[str]
 ) -> Written:
-    """Write a table as text, Markdown and CSV.
-
-    Parameters
-    ----------
-    name : str
-        Of the files.
-    grid : list of lists of str
-    folder : Path
-    left : int
-        Columns that are aligned to the left.
-    above, below : sequence of str
-        Paragraphs around the table.
-    markdown_only : pair of sequences of str
-        Paragraphs before and after all these, in Markdown alone.
-    """
-    first, last = markdown_only
-    text = paragraphs([*above, text_table(grid, left=left), *below])
-    table = markdown_table(grid, left=left)
-    pieces = {
-        f"{name}.txt": text,
-        f"{name}.md": paragraphs([*first, *above, table, *below, *last]),
-        f"{name}.csv": csv_text(grid),
-    }
-    files = [write_text(folder / file, content) for file, content in pieces.items()]
-    return Written(text, tuple(files))
+    """Write a table with paragraphs around it as text, Markdown and CSV."""
+    text = paragraphs([above, text_table(grid, left=left), *below])
+    page = paragraphs([above, markdown_table(grid, left=left), *below])
+    pieces = {"txt": text, "md": page, "csv": csv_text(grid)}
+    return write_files(folder, name, text, pieces)
 
 
 def new_drawing(width: float, height: float) -> Any:
@@ -287,25 +259,25 @@ def tidy(panel: Any) -> None:
 def run_of(rows: Mapping[str, Any], command: str) -> dict[str, Any]:
     """Return how rows were made, as JSON types: one run of the pages."""
     done = list(rows.values())
-
-    def each_once(values: Iterable[str]) -> list[str]:
-        return sorted(set(values))
-
+    machines = [row["machine"] for row in done]
     return {
         "command": command,
         "machines": each_once(
-            f"{row['machine']['cpu']}, {row['machine']['cores']} cores, "
-            f"{row['machine']['platform']}"
-            for row in done
+            f"{one['cpu']}, {one['cores']} cores, {one['platform']}" for one in machines
         ),
         "dates": each_once(row["date"][:10] for row in done),
         "commits": each_once(row["commit"] for row in done),
-        "codes": each_once(code_in(row) for row in done),
-        "libraries": each_once(libraries_in(row) for row in done),
-        "seeds": sorted({row["cell"]["seed"] for row in done}),
+        "codes": each_once(map(code_in, done)),
+        "libraries": each_once(map(libraries_in, done)),
+        "seeds": each_once(row["cell"]["seed"] for row in done),
         "cells": len(done),
         "hours": round(sum(row["wall_seconds"] for row in done) / 3600, 2),
     }
+
+
+def each_once(values: Iterable[Any]) -> list[Any]:
+    """Return the different values in order."""
+    return sorted(set(values))
 
 
 def run_lines(run: Mapping[str, Any]) -> list[str]:
@@ -324,19 +296,7 @@ def run_lines(run: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def version_of_rows(rows: Mapping[str, Any], current: str) -> str:
-    """Say which versions made the rows of a page."""
-    done = [row for row in rows.values() if finished(row)]
-    return version_line(map(code_in, done), map(libraries_in, done), current)
-
-
 def listed(parts: Iterable[str]) -> str:
-    """Join with commas and a last "and".
-
-    Examples
-    --------
-    >>> listed(["1", "5", "50"])
-    '1, 5 and 50'
-    """
+    """Join with commas and a last "and"."""
     *most, last = parts
     return f"{', '.join(most)} and {last}" if most else last

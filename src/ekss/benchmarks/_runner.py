@@ -60,16 +60,11 @@ class Cell:
     cost: float = field(default=1.0, compare=False)
     files: tuple[str, ...] = field(default=(), compare=False)
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> Row:
         """Return what decides the result, as JSON types."""
-        return {
-            "table": self.table,
-            "dataset": self.dataset,
-            "method": self.method,
-            "column": self.column,
-            "params": json.loads(json.dumps(self.params)),
-            "seed": self.seed,
-        }
+        names = ("table", "dataset", "method", "column", "params", "seed")
+        found: Row = json.loads(json.dumps({one: getattr(self, one) for one in names}))
+        return found
 
     @property
     def key(self) -> str:
@@ -78,7 +73,7 @@ class Cell:
 
     @property
     def title(self) -> str:
-        """Short name for people."""
+        """Short readable name."""
         return f"{self.dataset} {self.method} {self.column} seed {self.seed}"
 
 
@@ -122,13 +117,7 @@ class Plan:
 
 
 def short_hash(value: Any) -> str:
-    """Hash JSON types independently of the order of keys.
-
-    Examples
-    --------
-    >>> short_hash({"a": 1, "b": 2}) == short_hash({"b": 2, "a": 1})
-    True
-    """
+    """Hash JSON types independently of the order of keys."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -161,23 +150,9 @@ def read_rows(folder: Path, cells: Iterable[Cell]) -> dict[str, Row]:
     }
 
 
-# Loaded before a cell starts: limits on threads reach only what is loaded, and most
-# of the time of a small cell would go into imports.
-_PRELOADED = ("numba", "scipy.linalg", "sklearn.cluster", "ekss.estimators")
-
-
-def _fresh_processes() -> Any:
-    """Return the way to start processes that share nothing with this one."""
-    if "forkserver" not in multiprocessing.get_all_start_methods():
-        return multiprocessing.get_context("spawn")
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([*_PRELOADED, __name__])
-    return context
-
-
 @dataclass(frozen=True)
 class Step:
-    """News of a run: a cell was started, or its row was written.
+    """What happened in a run: a cell was started, or its row was written.
 
     Attributes
     ----------
@@ -197,47 +172,15 @@ class Step:
     left: float
 
 
-@dataclass
-class _Running:
-    cell: Cell
-    process: Any
-    results: Connection
-    started: float
-
-
-class _Clock:
-    """Estimates the time left from the costs of cells and how they came out."""
-
-    def __init__(self, jobs: int) -> None:
-        self.jobs = jobs
-        self.estimated = self.spent = 0.0
-
-    def learn(self, cell: Cell, seconds: float) -> None:
-        self.estimated += cell.cost
-        self.spent += seconds
-
-    def left(self, open_cells: list[Cell], running: list[_Running]) -> float:
-        pace = self.spent / self.estimated if self.estimated else 1.0
-        now = time.monotonic()
-        under_way = [
-            max(pace * run.cell.cost - (now - run.started), 0.0) for run in running
-        ]
-        work = pace * sum(cell.cost for cell in open_cells) + sum(under_way)
-        return max(work / self.jobs, max(under_way, default=0.0))
-
-
 def open_cells(plan: Plan, folder: Path, *, keep_old: bool = False) -> list[Cell]:
     """Return the cells that are still to be computed, costly ones first.
 
     Rows that other code made count as results only with ``keep_old``.
     """
-    rows = read_rows(folder, plan.cells)
-    old = set() if keep_old else {cell.key for cell in old_cells(plan, folder)}
-    left = [
-        cell
-        for cell in plan.cells
-        if cell.key in old or not finished(rows.get(cell.key))
-    ]
+    done = {cell.key for cell, _ in plan.finished(read_rows(folder, plan.cells))}
+    if not keep_old:
+        done -= {cell.key for cell in old_cells(plan, folder)}
+    left = [cell for cell in plan.cells if cell.key not in done]
     return sorted(left, key=lambda cell: -cell.cost)
 
 
@@ -298,12 +241,14 @@ def run_plan(
     if fresh:
         todo = sorted(plan.cells, key=lambda cell: -cell.cost)
     total, done = len(plan.cells), len(plan.cells) - len(todo)
-    clock, context = _Clock(jobs), _fresh_processes()
+    estimated = spent = 0.0
+    context = _fresh_processes()
     running: list[_Running] = []
 
     def tell(cell: Cell, row: Row | None) -> None:
         if report is not None:
-            left = clock.left(todo, running)
+            pace = spent / estimated if estimated else 1.0
+            left = _seconds_left(todo, running, pace, jobs)
             report(Step(cell, row, done, total, left))
 
     try:
@@ -312,12 +257,14 @@ def run_plan(
                 cell = todo.pop(0)
                 running.append(_start(context, plan.work_of(cell), cell, threads))
                 tell(cell, None)
-            for run in _wait_for_some(running):
+            ready = wait([run.results for run in running])
+            for run in [run for run in running if run.results in ready]:
                 running.remove(run)
                 origin = {"code": codes[run.cell.table], **made}
                 row = write_row(folder, run.cell, {**_collect(run), **origin})
                 done += 1
-                clock.learn(run.cell, time.monotonic() - run.started)
+                estimated += run.cell.cost
+                spent += time.monotonic() - run.started
                 tell(run.cell, row)
     finally:
         for run in running:
@@ -326,18 +273,46 @@ def run_plan(
     return read_rows(folder, plan.cells)
 
 
+# Loaded before a cell starts: limits on threads reach only what is loaded, and most
+# of the time of a small cell would go into imports.
+_PRELOADED = ("numba", "scipy.linalg", "sklearn.cluster", "ekss.estimators")
+
+
+def _fresh_processes() -> Any:
+    """Return the way to start processes that share nothing with this one."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([*_PRELOADED, __name__])
+    return context
+
+
+@dataclass(frozen=True)
+class _Running:
+    cell: Cell
+    process: Any
+    results: Connection
+    started: float
+
+
+def _seconds_left(
+    todo: list[Cell], running: list[_Running], pace: float, jobs: int
+) -> float:
+    """Estimate the rest of a run; the pace is how costs have come out so far."""
+    now = time.monotonic()
+    under_way = [
+        max(pace * run.cell.cost - (now - run.started), 0.0) for run in running
+    ]
+    work = pace * sum(cell.cost for cell in todo) + sum(under_way)
+    return max(work / jobs, max(under_way, default=0.0))
+
+
 def _start(context: Any, work: Work, cell: Cell, threads: int) -> _Running:
     results, send = context.Pipe(duplex=False)
     process = context.Process(target=_in_child, args=(work, cell, threads, send))
     process.start()
     send.close()
     return _Running(cell, process, results, time.monotonic())
-
-
-def _wait_for_some(running: list[_Running]) -> list[_Running]:
-    """Return the runs that sent something or ended."""
-    ready = wait([run.results for run in running])
-    return [run for run in running if run.results in ready]
 
 
 def _collect(run: _Running) -> Row:

@@ -16,6 +16,7 @@ from ekss.benchmarks._data import (
     MNIST70K,
     Loader,
     Points,
+    error_of,
     prepare_features,
     read_features,
     recipe_of,
@@ -29,8 +30,9 @@ from ekss.benchmarks._pages import (
     new_drawing,
     save_drawing,
 )
+from ekss.benchmarks._profiles import TEXTS
 from ekss.benchmarks._runner import Cell, Plan, Result, Row
-from ekss.core.bases import random_bases
+from ekss.core.linalg import random_bases
 
 PLANTED, MNIST = "planted", MNIST70K.name
 METHODS = {
@@ -41,7 +43,7 @@ METHODS = {
     "kmeans": "MiniBatchKMeans",
 }
 # The planted problem.
-_PROBLEM = {"n_clusters": 10, "dim": 5, "n_features": 50, "noise": 0.1}
+_PROBLEM: dict[str, Any] = {"n_clusters": 10, "dim": 5, "n_features": 50, "noise": 0.1}
 _MNIST_DIM = 13
 # Neighbours kept per point where the graph is cut once.
 _NEIGHBORS = 10
@@ -88,15 +90,9 @@ SCALE_PROFILES = {
             n_members=10,
             all_pairs=2_000,
             free_members=10,
-            caption="Smoke run: few points and members, to show that everything runs.",
+            caption=TEXTS["scale"]["smoke"],
         ),
-        ScaleProfile(
-            "full",
-            (10_000, 100_000, 1_000_000),
-            n_members=100,
-            all_pairs=100_000,
-            mnist=True,
-        ),
+        ScaleProfile("full", (10_000, 100_000, 1_000_000), 100, 100_000, mnist=True),
     )
 }
 
@@ -127,60 +123,99 @@ def plan_scale(
     -------
     plan : Plan
     """
+    models = _models(profile, _PROBLEM["dim"])
     cells = [
         _cell(PLANTED, method, model, {**_PROBLEM, "n_samples": n}, workers)
         for n in profile.sizes
-        for method, model in _models(profile, _PROBLEM["dim"]).items()
+        for method, model in models.items()
         if method != "exact" or n <= profile.all_pairs
     ]
-    compared = [n for n in profile.sizes if n <= profile.all_pairs][-1:]
-    model = _models(profile, _PROBLEM["dim"])["approximate"]
-    cells += [
-        _cell(
-            PLANTED,
-            "approximate",
-            model,
-            {**_PROBLEM, "n_samples": n},
-            workers,
-            recall=True,
-        )
-        for n in compared
-    ]
+    # At the largest size that has the exact graph, the approximate one is compared.
+    for n in [n for n in profile.sizes if n <= profile.all_pairs][-1:]:
+        place = PLANTED, "approximate", models["approximate"]
+        problem = {**_PROBLEM, "n_samples": n}
+        cells.append(_cell(*place, problem, workers, recall=True))
     missing: dict[str, str] = {}
     if profile.mnist:
+        report(
+            "preparing the features of MNIST-70k, a few minutes if they are not there"
+        )
+        recipe = recipe_of(MNIST70K, "scattering", None)
+        problem = {"n_samples": 70_000, "recipe": recipe}
+        models = {**_models(profile, _MNIST_DIM), "kmeans": {}}
         try:
-            cells += _mnist_cells(profile, home, loaders, workers, report)
+            files = (str(prepare_features(home, recipe, loaders[MNIST])),)
+            cells += [
+                _cell(MNIST, method, models[method], problem, workers, files=files)
+                for method in ("given", "free", "approximate", "kmeans")
+            ]
         except OSError as error:
             missing[MNIST] = str(error)
     return Plan("scale", tuple(cells), run_scale_cell, missing)
 
 
+def _models(profile: ScaleProfile, dim: int | float) -> dict[str, dict[str, Any]]:
+    """Return the parameters of every way to cluster."""
+    given: dict[str, Any] = {"subspace_dim": int(dim), "n_members": profile.n_members}
+    once = {**given, "n_neighbors": _NEIGHBORS, "max_samples": None}
+    return {
+        "given": given,
+        "free": {"n_members": profile.free_members},
+        "approximate": {**once, "cut": {"pairs": "likely", "cutters": "paper"}},
+        "exact": {**once, "cut": {"pairs": "all", "cutters": "paper"}},
+    }
+
+
+def _cell(
+    dataset: str,
+    method: str,
+    model: Mapping[str, Any],
+    problem: Mapping[str, Any],
+    workers: int,
+    recall: bool = False,
+    files: tuple[str, ...] = (),
+) -> Cell:
+    n = problem["n_samples"]
+    each = {"given": 3e-5, "free": 1.2e-4, "approximate": 2e-4, "kmeans": 1e-5}
+    cost = 10 + n * each.get(method, 0.0)
+    if method == "exact" or recall:
+        cost += 5e-9 * n * n
+    params = {"model": dict(model), "problem": dict(problem), "workers": workers}
+    column = "recall" if recall else str(n)
+    return Cell("scale", dataset, method, column, params, 0, cost, files)
+
+
 def run_scale_cell(cell: Cell) -> Result:
     """Fit once and measure.
 
-    Returns
-    -------
-    result : dict
-        "error" in percent, "seconds" of the fit, "stages" in seconds, what the fit
-        chose, and "estimated" megabytes and seconds; of a cell that compares graphs
-        only "error" and "recall".
+    The result has "error" in percent, "seconds" of the fit, "stages" in seconds, what
+    the fit chose, and "estimated" megabytes and seconds; of a cell that compares graphs
+    only "error" and "recall".
     """
-    points = _points(cell)
-    if cell.column == "recall":
-        return _compare_graphs(points, cell)
-    if cell.method == "kmeans":
-        return _run_kmeans(points, cell)
     from ekss.ensemble import CutOptions
     from ekss.runtime.workers import stage_seconds
 
-    model = _model(points, cell)
+    given = cell.params
+    if cell.files:
+        points = read_features(cell.files[0])[0]
+    else:
+        points = planted_points(seed=cell.seed, **given["problem"])
+    if cell.method == "kmeans":
+        return _run_kmeans(points, cell)
+    place = ("ekss.estimators:EKSS", points.n_clusters, given["model"])
+    model = build(*place, seed=cell.seed, n_jobs=given["workers"])
     start = time.perf_counter()
     with stage_seconds() as stages:
         model.fit(points.data)
-    seconds = time.perf_counter() - start
+    seconds, error = (
+        time.perf_counter() - start,
+        round(error_of(points, model.labels_), 4),
+    )
+    if cell.column == "recall":
+        return {"error": error, "recall": _recall(model, given["workers"])}
     cut, voted = model.cut or CutOptions(), len(model.member_labels_)
     return {
-        "error": _error(points, model.labels_),
+        "error": error,
         "seconds": round(seconds, 3),
         "stages": {name: round(spent, 3) for name, spent in stages.items()},
         "estimated": _estimated(model, points.data),
@@ -191,22 +226,11 @@ def run_scale_cell(cell: Cell) -> Result:
     }
 
 
-def _model(points: Points, cell: Cell) -> Any:
-    workers, params = cell.params["workers"], cell.params["model"]
-    return build(
-        "ekss.estimators:EKSS",
-        points.n_clusters,
-        params,
-        seed=cell.seed,
-        n_jobs=workers,
-    )
-
-
 def _estimated(model: Any, rows: Any) -> dict[str, float]:
     """Return the memory and time that ``verbose`` tells before such a fit."""
     from ekss.ensemble import CutOptions, Wishes
-    from ekss.ensemble.estimate import estimate, work_of
-    from ekss.runtime.cost import measured_pace
+    from ekss.ensemble.chain import estimate, work_of
+    from ekss.runtime.memory import measured_pace
     from ekss.runtime.rows import MemoryRows
     from ekss.runtime.workers import Workers
 
@@ -227,13 +251,7 @@ def _estimated(model: Any, rows: Any) -> dict[str, float]:
 
 
 def planted_points(
-    n_samples: int,
-    *,
-    n_clusters: int,
-    dim: int,
-    n_features: int,
-    noise: float,
-    seed: int,
+    n_samples: int, n_clusters: int, dim: int, n_features: int, noise: float, seed: int
 ) -> Points:
     """Draw points near random subspaces, in float32 and block by block.
 
@@ -267,69 +285,6 @@ def recall_of_votes(exact: Any, found: Any) -> float:
     return float(good.mean())
 
 
-def _models(profile: ScaleProfile, dim: int | float) -> dict[str, dict[str, Any]]:
-    """Return the parameters of every way to cluster."""
-    given: dict[str, Any] = {"subspace_dim": int(dim), "n_members": profile.n_members}
-    once = {**given, "n_neighbors": _NEIGHBORS, "max_samples": None}
-    return {
-        "given": given,
-        "free": {"n_members": profile.free_members},
-        "approximate": {**once, "cut": {"pairs": "likely", "cutters": "paper"}},
-        "exact": {**once, "cut": {"pairs": "all", "cutters": "paper"}},
-    }
-
-
-def _cell(
-    dataset: str,
-    method: str,
-    model: Mapping[str, Any],
-    problem: Mapping[str, Any],
-    workers: int,
-    recall: bool = False,
-    file: str = "",
-) -> Cell:
-    n = problem["n_samples"]
-    each = {"given": 3e-5, "free": 1.2e-4, "approximate": 2e-4, "kmeans": 1e-5}
-    cost = 10 + n * each.get(method, 0.0)
-    if method == "exact" or recall:
-        cost += 5e-9 * n * n
-    params = {"model": dict(model), "problem": dict(problem), "workers": workers}
-    return Cell(
-        "scale",
-        dataset,
-        method,
-        "recall" if recall else str(n),
-        params,
-        seed=0,
-        cost=cost,
-        files=(file,) if file else (),
-    )
-
-
-def _mnist_cells(
-    profile: ScaleProfile,
-    home: Path,
-    loaders: Mapping[str, Loader],
-    workers: int,
-    report: Callable[[str], None],
-) -> list[Cell]:
-    recipe = recipe_of(MNIST70K, "scattering", None)
-    report("preparing the features of MNIST-70k, a few minutes if they are not there")
-    file = str(prepare_features(home, recipe, loaders[MNIST]))
-    problem = {"n_samples": 70_000, "recipe": recipe}
-    models = {**_models(profile, _MNIST_DIM), "kmeans": {}}
-    return [
-        _cell(MNIST, method, models[method], problem, workers, file=file)
-        for method in ("given", "free", "approximate", "kmeans")
-    ]
-
-
-def _points(cell: Cell) -> Points:
-    if cell.files:
-        return read_features(cell.files[0])[0]
-    return planted_points(seed=cell.seed, **cell.params["problem"])
-
-
 def _run_kmeans(points: Points, cell: Cell) -> Result:
     from sklearn.cluster import MiniBatchKMeans
     from threadpoolctl import threadpool_limits
@@ -339,34 +294,20 @@ def _run_kmeans(points: Points, cell: Cell) -> Result:
         start = time.perf_counter()
         labels = model.fit_predict(points.data)
         seconds = time.perf_counter() - start
-    return {"error": _error(points, labels), "seconds": round(seconds, 3)}
+    return {"error": round(error_of(points, labels), 4), "seconds": round(seconds, 3)}
 
 
-def _compare_graphs(points: Points, cell: Cell) -> Result:
+def _recall(model: Any, workers: int) -> float:
     """Find how many of the strongest votes the approximate graph has."""
-    from ekss.graph import (
-        nearest_by_votes,
-        nearest_by_votes_approximate,
-        prepare_votes,
-    )
+    from ekss import graph
 
-    workers = cell.params["workers"]
-    model = _model(points, cell).fit(points.data)
-    votes = prepare_votes(
-        model.member_labels_, model.member_weights_, divide_by_size=True
-    )
-    exact = nearest_by_votes(votes, _NEIGHBORS, n_jobs=workers)
-    found = nearest_by_votes_approximate(
+    labels, weights = model.member_labels_, model.member_weights_
+    votes = graph.prepare_votes(labels, weights, divide_by_size=True)
+    exact = graph.nearest_by_votes(votes, _NEIGHBORS, n_jobs=workers)
+    found = graph.nearest_by_votes_approximate(
         votes, _NEIGHBORS, n_jobs=workers, random_state=0
     )
-    recall = recall_of_votes(exact, found)
-    return {"error": _error(points, model.labels_), "recall": round(recall, 6)}
-
-
-def _error(points: Points, labels: Any) -> float:
-    from ekss.metrics import clustering_error
-
-    return round(100 * clustering_error(points.target, labels), 4)
+    return round(recall_of_votes(exact, found), 6)
 
 
 # Stages of the table, and the names under which progress was reported.
@@ -377,65 +318,33 @@ STAGES = {
     "choice": ("choice",),
     "rows": ("rows",),
 }
-
-_TEXT = """\
-Seconds of `fit` by stage, the largest memory of the process with the library and the
-data, and the clustering error. The planted points lie near K = 10 random subspaces of
-dimension d = 5 in 50 dimensions, as many near each, in float32: a vector of length 1
-in the subspace plus Gaussian noise whose length is about 0.1. Every fit has a fresh
-process to itself.
-
-- "K and d given" is `EKSS(10, subspace_dim=5, n_members={n_members})`: beyond 20000
-  rows it clusters a sample of 10000, and the stage "rows" gives all others their
-  clusters.
-- "K given" is `EKSS(10)`, which also finds dimensions and the number of members.
-- "one cut" has `n_neighbors=10` and `max_samples=None` as well, so all points are voted
-  on, and the graph of all points is cut once, as in the paper. For the approximate
-  graph likely pairs of points are compared, for the exact one all pairs:
-  `CutOptions(pairs="likely")` or `CutOptions(pairs="all")`.
-
-"Rest" is reading, scaling, trying which components to remove, and fitting subspaces.
-The slope says how a time grows between the two largest numbers of points of a method: 1
-is as fast as the points, 2 as their square. In brackets: what `verbose` said before the
-fit began."""
+_PARTS = (*STAGES, "rest")
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One fit: where it belongs, and what it took.
-
-    Attributes
-    ----------
-    dataset, method : str
-    n_samples : int
-    seconds : float
-    stages : dict
-        Seconds by the names of :data:`STAGES`, and "rest".
-    megabytes : float
-        Largest memory of the process.
-    error : float
-        In percent.
-    workers : int
-    expected : tuple of float or None
-        Megabytes and seconds that were estimated.
-    """
+    """One fit: where it belongs, and what it took; the error is in percent."""
 
     dataset: str
     method: str
     n_samples: int
+    workers: int
     seconds: float
+    # Largest memory of the process.
     megabytes: float
     error: float
-    workers: int
+    # Seconds by the names of STAGES, and "rest".
     stages: dict[str, float] = field(default_factory=dict)
+    # Megabytes and seconds that were estimated.
     expected: tuple[float, float] | None = None
 
 
 def scale_page(plan: Plan, rows: Mapping[str, Row], profile: ScaleProfile) -> Page:
     """Return what the rows show."""
     measured = list(_measured(plan, rows))
-    parts = [_TEXT.format(n_members=profile.n_members), profile.caption]
-    parts += list(_compared(plan, rows, measured))
+    text = TEXTS["pages"]["scale"].format(profile=profile)
+    parts = [text, profile.caption]
+    parts += _compared(plan, rows, measured)
     planted = [one for one in measured if one.dataset == PLANTED]
     workers = sorted({str(one.workers) for one in measured})
     return Page(
@@ -452,29 +361,20 @@ def scale_page(plan: Plan, rows: Mapping[str, Row], profile: ScaleProfile) -> Pa
 
 def scale_grid(measured: list[Measured]) -> Grid:
     """Return the table: a line for every fit, and the slopes of every method."""
-    head = ["", "points", "s", *STAGES, "rest", "MB", "error %"]
-    grid: Grid = [head]
+    grid: Grid = [["", "points", "s", *_PARTS, "MB", "error %"]]
     for method, title in METHODS.items():
         fits = _fits(measured, PLANTED, method)
         grid += [_line(title, one) for one in fits]
         if len(fits) > 1:
             grid.append(_slope_line(*fits[-2:]))
     for method, title in METHODS.items():
-        grid += [
-            _line(f"MNIST: {title}", one) for one in _fits(measured, MNIST, method)
-        ]
+        fits = _fits(measured, MNIST, method)
+        grid += [_line(f"MNIST: {title}", one) for one in fits]
     return grid
 
 
 def slope(before: float, after: float, growth: float) -> float | None:
-    """Return the power with which a time grew; None where there was none.
-
-    Examples
-    --------
-    >>> from ekss.benchmarks._scale import slope
-    >>> round(slope(2.0, 200.0, growth=10.0), 3)
-    2.0
-    """
+    """Return the power with which a time grew; None where there was none."""
     if before <= 0 or after <= 0:
         return None
     return log(after / before) / log(growth)
@@ -482,46 +382,31 @@ def slope(before: float, after: float, growth: float) -> float | None:
 
 def scale_csv(measured: list[Measured]) -> str:
     """Write one line for every fit."""
-    head = [
-        *"dataset method points workers seconds".split(),
-        *STAGES,
-        *"rest megabytes error expected_megabytes expected_seconds".split(),
-    ]
-    lines = []
+    head = "dataset method points workers seconds".split()
+    tail = "megabytes error expected_megabytes expected_seconds".split()
+    lines: list[list[Any]] = [[*head, *_PARTS, *tail]]
     for one in measured:
-        stages = [one.stages.get(name, "") for name in (*STAGES, "rest")]
-        expected = one.expected or ("", "")
+        stages = [one.stages.get(name) for name in _PARTS]
+        expected = one.expected or (None, None)
         place = [one.dataset, one.method, one.n_samples, one.workers, one.seconds]
         lines.append([*place, *stages, one.megabytes, one.error, *expected])
-    return csv_text([head, *lines])
+    return csv_text(lines)
 
 
 def _measured(plan: Plan, rows: Mapping[str, Row]) -> Iterator[Measured]:
     for cell, row in plan.finished(rows):
-        if cell.column != "recall":
-            yield _of_row(cell, row)
-
-
-def _of_row(cell: Cell, row: Row) -> Measured:
-    told = row.get("stages", {})
-    stages = {
-        name: round(sum(told.get(part, 0.0) for part in parts), 3)
-        for name, parts in STAGES.items()
-    }
-    if told:
-        stages["rest"] = round(max(row["seconds"] - sum(stages.values()), 0.0), 3)
-    expected = row.get("estimated")
-    return Measured(
-        cell.dataset,
-        cell.method,
-        cell.params["problem"]["n_samples"],
-        row["seconds"],
-        row["peak_megabytes"],
-        row["error"],
-        cell.params["workers"],
-        stages if told else {},
-        None if expected is None else (expected["megabytes"], expected["seconds"]),
-    )
+        if cell.column == "recall":
+            continue
+        stages = {}
+        if spent := row.get("stages"):
+            for name, parts in STAGES.items():
+                stages[name] = round(sum(spent.get(part, 0.0) for part in parts), 3)
+            stages["rest"] = round(max(row["seconds"] - sum(stages.values()), 0.0), 3)
+        expected = row.get("estimated")
+        place = (cell.dataset, cell.method, cell.params["problem"]["n_samples"])
+        told = expected and (expected["megabytes"], expected["seconds"])
+        took = (row["seconds"], row["peak_megabytes"], row["error"])
+        yield Measured(*place, cell.params["workers"], *took, stages, told)
 
 
 def _fits(measured: list[Measured], dataset: str, method: str) -> list[Measured]:
@@ -530,7 +415,7 @@ def _fits(measured: list[Measured], dataset: str, method: str) -> list[Measured]
 
 
 def _line(title: str, one: Measured) -> list[str]:
-    stages = [_shown(one.stages.get(name, 0.0)) for name in (*STAGES, "rest")]
+    stages = [_shown(one.stages.get(name, 0.0)) for name in _PARTS]
     megabytes, seconds = f"{one.megabytes:.0f}", _shown(one.seconds)
     if one.expected is not None:
         megabytes += f" ({one.expected[0]:.0f})"
@@ -542,16 +427,13 @@ def _line(title: str, one: Measured) -> list[str]:
 def _slope_line(before: Measured, after: Measured) -> list[str]:
     growth = after.n_samples / before.n_samples
     pairs = [(before.seconds, after.seconds)]
-    pairs += [
-        (before.stages.get(name, 0.0), after.stages.get(name, 0.0))
-        for name in (*STAGES, "rest")
-    ]
-    slopes = [slope(*pair, growth) for pair in pairs]
-    # What takes hardly any time has no slope worth telling.
-    shown = [
-        "" if one is None or max(pair) < 1 else f"{one:.2f}"
-        for one, pair in zip(slopes, pairs, strict=True)
-    ]
+    for name in _PARTS:
+        pairs.append((before.stages.get(name, 0.0), after.stages.get(name, 0.0)))
+    shown = []
+    for pair in pairs:
+        power = slope(*pair, growth)
+        # What takes hardly any time has no slope worth telling.
+        shown.append("" if power is None or max(pair) < 1 else f"{power:.2f}")
     return ["slope", "", *shown, "", ""]
 
 
@@ -586,14 +468,8 @@ def _compared(
         yield text
 
 
-_COLOURS = {
-    "members": "#08519c",
-    "votes": "#fd8d3c",
-    "cuts": "#31a354",
-    "choice": "#9e9ac8",
-    "rows": "#d7301f",
-    "rest": "#999999",
-}
+_COLOURS = {"members": "#08519c", "votes": "#fd8d3c", "cuts": "#31a354"}
+_COLOURS |= {"choice": "#9e9ac8", "rows": "#d7301f", "rest": "#999999"}
 _MARKERS = {"given": "o", "free": "s", "approximate": "^", "exact": "D"}
 # Below this a stage is not worth a line.
 _LEAST_SECONDS = 0.05
@@ -601,101 +477,72 @@ _LEAST_SECONDS = 0.05
 
 def _draw_scale(measured: list[Measured], path: Path) -> None:
     """Draw seconds by stage, one panel per method, and the memory of all methods."""
-    methods = [name for name in METHODS if len({*_sizes(measured, name)}) > 1] or list(
-        dict.fromkeys(one.method for one in measured)
-    )
-    columns = 3
-    lines = -(-(len(methods) + 2) // columns)
-    drawing = new_drawing(3.5 * columns, 3.3 * lines)
-    panels = drawing.subplots(lines, columns, squeeze=False).ravel()
-    for panel, method in zip(panels, methods, strict=False):
-        _draw_stages(panel, [one for one in measured if one.method == method])
+    fits = {method: _fits(measured, PLANTED, method) for method in METHODS}
+    several = {
+        method: found
+        for method, found in fits.items()
+        if len({one.n_samples for one in found}) > 1
+    }
+    fits = several or {method: found for method, found in fits.items() if found}
+    sizes = sorted({one.n_samples for one in measured})
+    lines = -(-(len(fits) + 2) // 3)
+    drawing = new_drawing(3.5 * 3, 3.3 * lines)
+    panels = drawing.subplots(lines, 3, squeeze=False).ravel()
+    memory, *empty = panels[len(fits) :]
+    handles: dict[str, Any] = {}
+    for panel, (method, found) in zip(panels, fits.items(), strict=False):
+        _draw_stages(panel, found)
         panel.set_title(METHODS[method], fontsize=10)
         panel.set_ylabel("seconds", fontsize=9)
         panel.set_ylim(_LEAST_SECONDS / 2, 2 * max(one.seconds for one in measured))
-    _draw_memory(panels[len(methods)], measured, methods)
-    for panel in panels[: len(methods) + 1]:
-        _finish(panel, sorted({one.n_samples for one in measured}))
-    for panel in panels[len(methods) + 1 :]:
+        _finish(panel, sizes)
+        drawn, names = panel.get_legend_handles_labels()
+        handles |= dict(zip(names, drawn, strict=True))
+        places = [one.n_samples for one in found]
+        gigabytes = [one.megabytes / 1e3 for one in found]
+        style = {"ms": 4, "lw": 1.4, "label": METHODS[method]}
+        memory.plot(places, gigabytes, f"{_MARKERS[method]}-", **style)
+    memory.set_title("largest memory, GB", fontsize=10)
+    memory.legend(frameon=False, fontsize=7.5, loc="upper left")
+    memory.set_ylim(0, 1.45 * max(one.megabytes for one in measured) / 1e3)
+    _finish(memory, sizes)
+    for panel in empty:
         panel.axis("off")
-    _draw_legend(panels[len(methods) + 1], panels[: len(methods)])
+    order = [name for name in ("all", *_PARTS, "slope 1") if name in handles]
+    legend: dict[str, Any] = {"loc": "center left", "frameon": False, "fontsize": 10}
+    empty[0].legend([handles[name] for name in order], order, **legend)
     save_drawing(drawing, path)
 
 
-def _draw_legend(empty: Any, panels: Any) -> None:
-    """Name all lines of the panels in the empty one."""
-    handles: dict[str, Any] = {}
-    for panel in panels:
-        lines, names = panel.get_legend_handles_labels()
-        handles |= dict(zip(names, lines, strict=True))
-    order = [name for name in ("all", *STAGES, "rest", "slope 1") if name in handles]
-    empty.legend(
-        [handles[name] for name in order],
-        order,
-        loc="center left",
-        frameon=False,
-        fontsize=10,
-    )
-
-
-def _sizes(measured: list[Measured], method: str) -> list[int]:
-    return sorted(one.n_samples for one in measured if one.method == method)
-
-
 def _draw_stages(panel: Any, fits: list[Measured]) -> None:
-    fits = sorted(fits, key=lambda one: one.n_samples)
-    sizes = [one.n_samples for one in fits]
-    total = [one.seconds for one in fits]
+    sizes, total = [one.n_samples for one in fits], [one.seconds for one in fits]
     panel.plot(sizes, total, "o-", color="black", lw=2, ms=5, label="all")
-    for stage in (*STAGES, "rest"):
-        known = [
-            (one.n_samples, one.stages[stage])
-            for one in fits
-            if one.stages.get(stage, 0.0) >= _LEAST_SECONDS
-        ]
+    for stage in _PARTS:
+        known = [one for one in fits if one.stages.get(stage, 0.0) >= _LEAST_SECONDS]
         if known:
-            places, spent = zip(*known, strict=True)
+            places = [one.n_samples for one in known]
+            spent = [one.stages[stage] for one in known]
             style: dict[str, Any] = {"lw": 1.4, "ms": 4, "color": _COLOURS[stage]}
             panel.plot(places, spent, "o-", label=stage, **style)
     # A guide of slope 1 through the last total.
-    last, peak = sizes[-1], total[-1]
-    guide = [peak * size / last for size in sizes]
+    guide = [total[-1] * size / sizes[-1] for size in sizes]
     panel.plot(sizes, guide, ":", color="#555555", lw=1, label="slope 1", zorder=0)
     panel.set_yscale("log")
 
 
-def _draw_memory(panel: Any, measured: list[Measured], methods: list[str]) -> None:
-    for method in methods:
-        fits = [one for one in measured if one.method == method]
-        points = sorted((one.n_samples, one.megabytes / 1e3) for one in fits)
-        sizes, memory = zip(*points, strict=True)
-        marker = _MARKERS[method]
-        panel.plot(sizes, memory, f"{marker}-", ms=4, lw=1.4, label=METHODS[method])
-    panel.set_title("largest memory, GB", fontsize=10)
-    panel.legend(frameon=False, fontsize=7.5, loc="upper left")
-    panel.set_ylim(0, 1.45 * max(one.megabytes for one in measured) / 1e3)
-
-
 def _finish(panel: Any, sizes: list[int]) -> None:
-    from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
+    from matplotlib import ticker
 
     panel.set_xscale("log")
     panel.set_xlabel("points", fontsize=9)
     panel.set_xlim(sizes[0] / 1.3, sizes[-1] * 1.3)
-    panel.set_xticks(sizes, [_count(size) for size in sizes])
-    panel.xaxis.set_minor_locator(NullLocator())
-    panel.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    panel.yaxis.set_minor_formatter(NullFormatter())
+    panel.set_xticks(sizes, map(ticker.EngFormatter(sep=""), sizes))
+    panel.xaxis.set_minor_locator(ticker.NullLocator())
+    panel.yaxis.set_major_formatter(ticker.StrMethodFormatter("{x:g}"))
+    panel.yaxis.set_minor_formatter(ticker.NullFormatter())
     panel.spines[["top", "right"]].set_visible(False)
     panel.tick_params(labelsize=8)
     panel.grid(which="major", color="#e5e5e5", lw=0.6)
-
-
-def _count(value: float) -> str:
-    """Write 10k, 1M."""
-    if value >= 1e6:
-        return f"{value / 1e6:g}M"
-    return f"{value / 1e3:g}k" if value >= 1e3 else f"{value:g}"
 
 
 write_scale = Study(plan_scale, scale_page).write

@@ -21,15 +21,8 @@ UNKNOWN = "unknown"
 
 # Layers whose code can change a result, whatever is computed. Not the command, the
 # report or reading and writing of files.
-_LAYERS = (
-    "core",
-    "datasets",
-    "ensemble",
-    "estimators",
-    "graph",
-    "metrics.py",
-    "preprocessing",
-    "runtime",
+_LAYERS = tuple(
+    "core datasets ensemble estimators graph metrics.py preprocessing runtime".split()
 )
 
 
@@ -38,18 +31,8 @@ def code_of(
 ) -> str:
     """Return a fingerprint of the code that decides what a function returns.
 
-    Parameters
-    ----------
-    work : callable, default=None
-        What computes a cell. What it uses of its own module and of the benchmarks
-        counts, so editing a page changes no fingerprint; None is the layers alone.
-    layers : tuple of str
-        Parts of the package that count as a whole.
-
-    Returns
-    -------
-    code : str
-        The same for the same code, whatever its comments and docstrings say.
+    The layers count as a whole; of the benchmarks only what the function uses, so
+    editing a page changes no fingerprint, nor do comments and docstrings anywhere.
     """
     pieces = [_code_in(PACKAGE / layer) for layer in layers]
     if work is not None:
@@ -85,7 +68,10 @@ def _needed_code(path: Path, name: str, layers: tuple[str, ...]) -> str:
                 file = PACKAGE / "benchmarks" / f"{module}.py"
                 todo += [(file, alias.name) for alias in one.names]
             elif package == "ekss" and layer and layer not in known:
-                found[layer, ""] = _code_in(PACKAGE / layer)
+                place = PACKAGE / layer
+                found[layer, ""] = _code_in(
+                    place if place.is_dir() else place.with_suffix(".py")
+                )
         if node not in imports:
             found[path.name, name] = ast.unparse(node)
             names = [one.id for one in ast.walk(node) if isinstance(one, ast.Name)]
@@ -112,30 +98,20 @@ def _definitions(path: Path) -> dict[str, ast.stmt]:
 
 
 def plain_code(source: str) -> str:
-    r"""Return code without comments and docstrings, in one layout.
-
-    Examples
-    --------
-    >>> plain_code('def f(x):  # why\n    "What."\n    return (x+1)')
-    'def f(x):\n    return x + 1'
-    """
+    """Return code without comments and docstrings, in one layout."""
     tree = ast.parse(source)
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
-        if not isinstance(body, list):
-            continue
-        kept = [one for one in body if not _is_text(one)]
-        node.body = kept or [ast.Pass()]  # type: ignore[attr-defined]
+        if isinstance(body, list):
+            kept = [one for one in body if not _is_text(one)]
+            node.body = kept or [ast.Pass()]  # type: ignore[attr-defined]
     return ast.unparse(tree)
 
 
 def _is_text(node: ast.AST) -> bool:
     """Tell whether a statement is nothing but a text, as a docstring is."""
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
-    )
+    value = node.value if isinstance(node, ast.Expr) else None
+    return isinstance(value, ast.Constant) and isinstance(value.value, str)
 
 
 def code_in(row: Mapping[str, Any]) -> str:
@@ -157,56 +133,43 @@ def version_line(
     current: str | None = None,
     what: str = "rows",
 ) -> str:
-    """Say in one sentence which versions made the rows.
+    """Say in one sentence which versions made the rows, or figures, of a page.
 
-    Parameters
-    ----------
-    codes : iterable of str
-        Fingerprints of the code, one for each row.
-    libraries : iterable of str
-        The same of libraries and processor.
-    current : str, default=None
-        Fingerprint of the code that writes the page.
-    what : str, default="rows"
-        What was made: rows, or figures, which are means of rows.
-
-    Examples
-    --------
-    >>> version_line(["a", "a"], ["numpy 2"], "a")
-    'One version: all 2 rows were made by code a.'
-    >>> version_line(["a", "b", "b"], ["numpy 2"])[:59]
-    'MIXED VERSIONS: the rows were made by different code (a: 1,'
+    There is a fingerprint of the code and a text on libraries and processor for each
+    row; ``current`` is the fingerprint of the code that writes the page.
     """
     counts = Counter(codes)
-    known = {code: count for code, count in counts.items() if code != UNKNOWN}
     if not counts:
         return "No rows yet."
-    if not known:
-        line = (
-            f"UNKNOWN VERSION: none of the {counts.total()} {what} says which code "
-            "made it, so the errors may not be those of the code as it is."
-        )
-    elif len(counts) > 1:
+    total = f"{counts.total()} {what}"
+    if len(counts) > 1:
         told = ", ".join(f"{code}: {count}" for code, count in sorted(counts.items()))
         line = (
             f"MIXED VERSIONS: the {what} were made by different code ({told}), so the "
             "errors may not be comparable with each other or with the code as it is."
         )
+    elif (code := next(iter(counts))) == UNKNOWN:
+        line = (
+            f"UNKNOWN VERSION: none of the {total} says which code "
+            "made it, so the errors may not be those of the code as it is."
+        )
+    elif current is not None and code != current:
+        line = (
+            f"EARLIER VERSION: all {total} were made by code "
+            f"{code}, not by {current}, which wrote this page."
+        )
     else:
-        (code,) = known
-        line = f"One version: all {counts.total()} {what} were made by code {code}."
-        if current is not None and code != current:
-            line = (
-                f"EARLIER VERSION: all {counts.total()} {what} were made by code "
-                f"{code}, not by {current}, which wrote this page."
-            )
+        line = f"One version: all {total} were made by code {code}."
     kinds = sorted(set(libraries))
     if len(kinds) > 1:
         line += f" MIXED LIBRARIES OR PROCESSORS: {'; '.join(kinds)}."
     return line
 
 
-_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "ekss")
+def version_of_rows(rows: Iterable[Mapping[str, Any]], current: str) -> str:
+    """Say which versions made the rows of a page; failed ones have made nothing."""
+    done = [row for row in rows if "failed" not in row]
+    return version_line(map(code_in, done), map(libraries_in, done), current)
 
 
 @cache
@@ -251,29 +214,24 @@ def commit() -> str:
     # An installed package may lie inside somebody else's checkout.
     if _git(folder, "ls-files", "--error-unmatch", "__init__.py") is None:
         return f"version {_versions()['ekss']}"
-    head = _git(folder, "rev-parse", "--short=12", "HEAD") or "unknown"
+    head = _git(folder, "rev-parse", "--short=12", "HEAD") or UNKNOWN
     changed = _git(folder, "status", "--porcelain", "--", str(folder))
     return f"{head} (changed since)" if changed else head
 
 
-def peak_megabytes() -> float:
-    """Return the largest memory this process has had."""
+def _git(folder: Path, *arguments: str) -> str | None:
+    """Return what git says, or None where there is no git or no checkout."""
+    command = ["git", "-C", str(folder), *arguments]
     try:
-        # Unlike ru_maxrss this does not count the process that started us.
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return round(int(line.split()[1]) / 1024, 1)
-    except OSError:
-        pass
-    import resource  # not on every system
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return round(peak / (2**20 if sys.platform == "darwin" else 1024), 1)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
 
 
 def _versions() -> dict[str, str]:
     found = {}
-    for package in _PACKAGES:
+    for package in ("numpy", "scipy", "scikit-learn", "numba", "ekss"):
         try:
             found[package] = version(package)
         except PackageNotFoundError:
@@ -281,25 +239,27 @@ def _versions() -> dict[str, str]:
     return found
 
 
+def peak_megabytes() -> float:
+    """Return the largest memory this process has had."""
+    # Unlike ru_maxrss this does not count the process that started us.
+    if told := _line_of("/proc/self/status", "VmHWM"):
+        return round(int(told.split()[0]) / 1024, 1)
+    import resource  # not on every system
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(peak / (2**20 if sys.platform == "darwin" else 1024), 1)
+
+
 def _cpu_name() -> str:
+    told = _line_of("/proc/cpuinfo", "model name")
+    return told or platform.processor() or platform.machine()
+
+
+def _line_of(path: str, name: str) -> str:
+    """Return what a file of the system says under a name; empty where it does not."""
     try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
+        lines = Path(path).read_text().splitlines()
     except OSError:
-        pass
-    return platform.processor() or platform.machine()
-
-
-def _git(folder: Path, *arguments: str) -> str | None:
-    """Return what git says, or None where there is no git or no checkout."""
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(folder), *arguments],
-            capture_output=True,
-            text=True,
-            timeout=20,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout.strip() if done.returncode == 0 else None
+        return ""
+    found = (line.partition(":")[2] for line in lines if line.startswith(name))
+    return next(found, "").strip()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Sequence
 from typing import Annotated, NoReturn
@@ -9,13 +10,11 @@ from typing import Annotated, NoReturn
 import typer
 
 from ekss.cli._bench import bench_app
-from ekss.cli._cluster import cluster
+from ekss.cli._cluster import cluster, inspect, predict
 from ekss.cli._compare import compare
 from ekss.cli._data import data_app
 from ekss.cli._demo import demo
-from ekss.cli._inspect import inspect
 from ekss.cli._output import run
-from ekss.cli._predict import predict
 from ekss.cli._theory import theory
 
 app = typer.Typer(
@@ -64,4 +63,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         Words of the command line after the program's name; None takes those of the
         process.
     """
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal without the letters of a name shows their codes.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     sys.exit(run(app, sys.argv[1:] if arguments is None else arguments))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,114 +19,96 @@ from ekss.cli._output import STOPPED, duration, say
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ekss.benchmarks import Cell, Plan, Profile, Step
+    from ekss.benchmarks import Cell, Plan, Step
 
 bench_app = typer.Typer(
     help="Make the paper's tables and figures; an interrupted run can be resumed.",
     no_args_is_help=True,
 )
 
-Datasets = Annotated[
-    str,
-    typer.Option(
-        help="Comma-separated: hopkins155, eyaleb, coil20, coil100, usps, mnist_test; "
-        "or all."
-    ),
-]
-Methods = Annotated[
-    str,
-    typer.Option(
-        help="Comma-separated: ekss, kss, copkss, mkf, tsc, ssc, sscomp, ensc; or all."
-    ),
-]
+DEFAULT_OUTPUT = Path("ekss-results")
 ProfileName = Annotated[
-    str,
-    typer.Option(help="smoke (minutes, subsets), quick (hours), paper (days)."),
-]
-Jobs = Annotated[
-    int,
-    typer.Option(help="Cells at a time, with one thread each; -1 is one per core."),
+    str, typer.Option(help="smoke (minutes, subsets), quick (hours), paper (days).")
 ]
 Output = Annotated[
     Path, typer.Option("--output", "-o", help="Directory for the results.")
 ]
-Fresh = Annotated[bool, typer.Option("--fresh", help="Compute every cell again.")]
-KeepOld = Annotated[
-    bool,
-    typer.Option(
-        "--keep-old",
-        help="Keep rows made by another version of the code; the pages say so.",
-    ),
-]
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Show cells and estimated times only.")
-]
-FigureProfileName = Annotated[
-    str,
-    typer.Option(
-        "--profile",
-        help="smoke (a minute), quick (under an hour), paper (figure3: months).",
-    ),
-]
 
-DEFAULT_OUTPUT = Path("ekss-results")
-_FIGURES = {
-    "figure1": "Co-association matrices and errors with 1, 5 and 50 members.",
-    "figure2": "Similarity against angle: full data, Gaussian projection and UMAP.",
-    "figure3": (
-        "Heat maps of errors: EKSS, EKSS-0, TSC, SSC over N_k and d, N_k and angle."
+# Options of the commands that compute rows: type and default.
+_OPTIONS: dict[str, tuple[Any, Any]] = {
+    "datasets": (
+        str,
+        typer.Option(
+            "all",
+            help="Comma-separated: hopkins155, eyaleb, coil20, coil100, usps, "
+            "mnist_test; or all.",
+        ),
     ),
-    "figure4": "Errors against the angle between subspaces, with noise.",
+    "methods": (
+        str,
+        typer.Option(
+            "all",
+            help="Comma-separated: ekss, kss, copkss, mkf, tsc, ssc, sscomp, ensc; or "
+            "all.",
+        ),
+    ),
+    "profile": (ProfileName, "quick"),
+    "jobs": (
+        int,
+        typer.Option(
+            -1, help="Cells at a time, with one thread each; -1 is one per core."
+        ),
+    ),
+    "workers": (
+        int,
+        typer.Option(-1, help="Parallel workers of a fit; -1 is one per core."),
+    ),
+    "output": (Output, DEFAULT_OUTPUT),
+    "data_home": (DataHome, None),
+    "fresh": (bool, typer.Option(False, "--fresh", help="Compute every cell again.")),
+    "keep_old": (
+        bool,
+        typer.Option(
+            False,
+            "--keep-old",
+            help="Keep rows made by another version of the code; the pages say so.",
+        ),
+    ),
+    "dry_run": (
+        bool,
+        typer.Option(False, "--dry-run", help="Show cells and estimated times only."),
+    ),
 }
+_RUN = "output data_home fresh keep_old dry_run"
 
 
-@dataclass(frozen=True)
-class _Part:
-    """Which part of the table is wanted."""
-
-    profile: Profile
-    datasets: tuple[str, ...]
-    methods: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class _Options:
-    """How a plan is run; ``jobs`` is the number of cells at a time."""
-
-    output: Path
-    jobs: int
-    fresh: bool
-    keep_old: bool
-    dry_run: bool
-
-
-@bench_app.command()
-def table1(
-    datasets: Datasets = "all",
-    methods: Methods = "all",
-    profile: ProfileName = "quick",
-    jobs: Jobs = -1,
-    output: Output = DEFAULT_OUTPUT,
-    data_home: DataHome = None,
-    fresh: Fresh = False,
-    keep_old: KeepOld = False,
-    dry_run: DryRun = False,
+def _add_command(
+    name: str, words: str, options: str, profiles: str = "PROFILES", profile: Any = None
 ) -> None:
-    """Errors of all methods on all data sets beside the paper's (its Table I)."""
-    from rich.console import Console
+    """Add a command that computes rows, then writes and shows what they make.
 
-    from ekss.benchmarks import write_table1
+    ``profiles`` names the table of profiles in the benchmarks, and ``profile`` is the
+    option that chooses one, if it is not that of the tables.
+    """
 
-    console = Console()
-    part = _part(profile, datasets, methods)
-    plan = _plan(part, data_home, console)
-    _run_and_write(
-        plan,
-        write_table1,
-        part.profile,
-        _Options(output, jobs, fresh, keep_old, dry_run),
-        console,
-    )
+    def command(**given: Any) -> None:
+        _run(name, profiles, given)
+
+    known = {**_OPTIONS, **({} if profile is None else {"profile": (str, profile)})}
+    kind = inspect.Parameter.KEYWORD_ONLY
+    parameters = [
+        inspect.Parameter(one, kind, annotation=known[one][0], default=known[one][1])
+        for one in options.split()
+    ]
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    bench_app.command(name, help=words)(command)
+
+
+_add_command(
+    "table1",
+    "Errors of all methods on all data sets beside the paper's (its Table I).",
+    f"datasets methods profile jobs {_RUN}",
+)
 
 
 @bench_app.command()
@@ -136,9 +118,7 @@ def table2(output: Output = DEFAULT_OUTPUT, data_home: DataHome = None) -> None:
 
     from ekss.benchmarks import loaders, write_table2
 
-    written = write_table2(loaders(data_home), output)
-    console = Console()
-    _say_written(written, console)
+    _say_written(write_table2(loaders(data_home), output), Console())
 
 
 @bench_app.command()
@@ -150,158 +130,50 @@ def table3(
     """Parameters of the paper beside those that labels chose, from rows of table1."""
     from rich.console import Console
 
-    from ekss.benchmarks import read_rows, write_table3
+    from ekss.benchmarks import PROFILES, read_rows, write_table3
 
     console = Console()
-    plan = _plan(_part(profile, "all", "all"), data_home, console)
+    sizes = _profile(profile, PROFILES)
+    plan = _plan("table1", sizes, {"data_home": data_home}, console)
     _say_missing(plan, console)
-    written = write_table3(plan, read_rows(output, plan.cells), output)
-    _say_written(written, console)
+    rows = read_rows(output, plan.cells)
+    _say_written(write_table3(plan, rows, output), console)
 
 
-@bench_app.command()
-def ablation(
-    datasets: Datasets = "all",
-    profile: ProfileName = "quick",
-    jobs: Jobs = -1,
-    output: Output = DEFAULT_OUTPUT,
-    data_home: DataHome = None,
-    fresh: Fresh = False,
-    keep_old: KeepOld = False,
-    dry_run: DryRun = False,
-) -> None:
-    """Errors of label-free EKSS with each of its ideas switched off in turn."""
-    from rich.console import Console
-
-    from ekss.benchmarks import loaders, plan_ablation, write_ablation
-    from ekss.datasets import get_data_home
-
-    console = Console()
-    part = _part(profile, datasets, "ekss")
-    plan = plan_ablation(
-        part.profile,
-        get_data_home(data_home),
-        loaders(data_home),
-        datasets=part.datasets,
-        report=lambda text: say(console, f"{text} ..."),
-    )
-    _run_and_write(
-        plan,
-        write_ablation,
-        part.profile,
-        _Options(output, jobs, fresh, keep_old, dry_run),
-        console,
-    )
-
-
-@bench_app.command()
-def hopkins(
-    profile: ProfileName = "quick",
-    jobs: Jobs = -1,
-    output: Output = DEFAULT_OUTPUT,
-    data_home: DataHome = None,
-    fresh: Fresh = False,
-    keep_old: KeepOld = False,
-    dry_run: DryRun = False,
-) -> None:
-    """SSC on Hopkins 155 with its authors' setting, and what stopping early does."""
-    from rich.console import Console
-
-    from ekss.benchmarks import loaders, plan_hopkins, write_hopkins
-    from ekss.datasets import get_data_home
-
-    console = Console()
-    part = _part(profile, "hopkins155", "ssc")
-    plan = plan_hopkins(
-        part.profile,
-        get_data_home(data_home),
-        loaders(data_home),
-        report=lambda text: say(console, f"{text} ..."),
-    )
-    _run_and_write(
-        plan,
-        write_hopkins,
-        part.profile,
-        _Options(output, jobs, fresh, keep_old, dry_run),
-        console,
-    )
-
-
-@bench_app.command()
-def scale(
-    profile: Annotated[
-        str, typer.Option(help="smoke (a minute), full (up to a million points).")
-    ] = "full",
-    workers: Annotated[
-        int, typer.Option(help="Parallel workers of a fit; -1 is one per core.")
-    ] = -1,
-    output: Output = DEFAULT_OUTPUT,
-    data_home: DataHome = None,
-    fresh: Fresh = False,
-    keep_old: KeepOld = False,
-    dry_run: DryRun = False,
-) -> None:
-    """Time, memory and error of EKSS as the number of points grows, and MNIST-70k."""
-    from rich.console import Console
-
-    from ekss.benchmarks import SCALE_PROFILES, loaders, plan_scale, write_scale
-    from ekss.datasets import get_data_home
-
-    console, sizes = Console(), _profile(profile, SCALE_PROFILES)
-    plan = plan_scale(
-        sizes,
-        get_data_home(data_home),
-        loaders(data_home),
-        workers=_count_workers("--workers", workers),
-        report=lambda text: say(console, f"{text} ..."),
-    )
-    _run_and_write(
-        plan,
-        write_scale,
-        sizes,
-        _Options(output, 1, fresh, keep_old, dry_run),
-        console,
-    )
-
-
-def _figure(name: str) -> Callable[..., None]:
-    """Return the command that makes this figure."""
-
-    def command(
-        profile: FigureProfileName = "quick",
-        jobs: Jobs = -1,
-        output: Output = DEFAULT_OUTPUT,
-        fresh: Fresh = False,
-        keep_old: KeepOld = False,
-        dry_run: DryRun = False,
-    ) -> None:
-        from rich.console import Console
-
-        from ekss.benchmarks import FIGURE_PROFILES, FIGURES
-
-        sizes, figure = _profile(profile, FIGURE_PROFILES), FIGURES[name]
-        _run_and_write(
-            figure.plan(sizes),
-            figure.write,
-            sizes,
-            _Options(output, jobs, fresh, keep_old, dry_run),
-            Console(),
-        )
-
-    return command
-
-
-for _name, _help in _FIGURES.items():
-    bench_app.command(_name, help=_help)(_figure(_name))
-
-
-def _part(profile: str, datasets: str, methods: str) -> _Part:
-    from ekss.benchmarks import DATASETS, METHODS, PROFILES
-
-    return _Part(
-        _profile(profile, PROFILES),
-        _chosen("--datasets", datasets, tuple(DATASETS)),
-        _chosen("--methods", methods, tuple(METHODS)),
+_add_command(
+    "ablation",
+    "Errors of label-free EKSS with each of its ideas switched off in turn.",
+    f"datasets profile jobs {_RUN}",
+)
+_add_command(
+    "hopkins",
+    "SSC on Hopkins 155 with its authors' setting, and what stopping early does.",
+    f"profile jobs {_RUN}",
+)
+_add_command(
+    "scale",
+    "Time, memory and error of EKSS as the number of points grows, and MNIST-70k.",
+    f"profile workers {_RUN}",
+    "SCALE_PROFILES",
+    typer.Option("full", help="smoke (a minute), full (up to a million points)."),
+)
+for _name, _words in {
+    "figure1": "Co-association matrices and errors with 1, 5 and 50 members.",
+    "figure2": "Similarity against angle: full data, Gaussian projection and UMAP.",
+    "figure3": (
+        "Heat maps of errors: EKSS, EKSS-0, TSC, SSC over N_k and d, N_k and angle."
+    ),
+    "figure4": "Errors against the angle between subspaces, with noise.",
+}.items():
+    _add_command(
+        _name,
+        _words,
+        "profile jobs output fresh keep_old dry_run",
+        "FIGURE_PROFILES",
+        typer.Option(
+            "quick",
+            help="smoke (a minute), quick (under an hour), paper (figure3: months).",
+        ),
     )
 
 
@@ -327,55 +199,58 @@ def _chosen(option: str, wanted: str, known: tuple[str, ...]) -> tuple[str, ...]
     return tuple(name for name in known if name in names)
 
 
-def _plan(part: _Part, data_home: Path | None, console: Console) -> Plan:
-    """Plan the cells of table1, and prepare what they need."""
-    from ekss.benchmarks import loaders, plan_table1
+def _plan(name: str, profile: Any, given: Mapping[str, Any], console: Console) -> Plan:
+    """Plan the cells of a table, and prepare what they need."""
+    from ekss import benchmarks
     from ekss.datasets import get_data_home
 
-    return plan_table1(
-        part.profile,
-        get_data_home(data_home),
-        loaders(data_home),
-        datasets=part.datasets,
-        methods=part.methods,
+    options: dict[str, Any] = {}
+    for option, known in {
+        "datasets": tuple(benchmarks.DATASETS),
+        "methods": tuple(benchmarks.METHODS),
+    }.items():
+        if option in given:
+            options[option] = _chosen(f"--{option}", given[option], known)
+    if "workers" in given:
+        options["workers"] = _count_workers("--workers", given["workers"])
+    plan: Plan = getattr(benchmarks, f"plan_{name}")(
+        profile,
+        get_data_home(given["data_home"]),
+        benchmarks.loaders(given["data_home"]),
         report=lambda text: say(console, f"{text} ..."),
+        **options,
     )
+    return plan
 
 
-def _run_and_write(
-    plan: Plan,
-    write: Callable[..., Any],
-    profile: Any,
-    options: _Options,
-    console: Console,
-) -> None:
-    """Compute what is not on disk, then write and show what the rows make.
+def _run(name: str, profiles: str, given: Mapping[str, Any]) -> None:
+    """Compute what is not on disk, then write and show what the rows make."""
+    from rich.console import Console
 
-    ``write(plan, rows, output, profile, command=...)`` returns what was written.
-    """
-    from ekss.benchmarks import old_cells, open_cells, run_plan
+    from ekss import benchmarks
 
-    output, fresh, keep_old = options.output, options.fresh, options.keep_old
-    workers = _count_workers("--jobs", options.jobs)
+    console, output = Console(), given["output"]
+    fresh, keep_old = given["fresh"], given["keep_old"]
+    profile = _profile(given["profile"], getattr(benchmarks, profiles))
+    # Where a fit has workers of its own, cells run one after the other.
+    jobs = _count_workers("--jobs", given.get("jobs", 1))
+    if name in benchmarks.FIGURES:
+        plan = benchmarks.FIGURES[name].plan(profile)
+        write = benchmarks.FIGURES[name].write
+    else:
+        plan = _plan(name, profile, given, console)
+        write = getattr(benchmarks, f"write_{name}")
     _say_missing(plan, console)
-    todo = open_cells(plan, output, keep_old=keep_old)
-    if fresh:
-        todo = list(plan.cells)
-    _say_estimate(plan, todo, workers, console)
-    _say_old(old_cells(plan, output), keep_old and not fresh, console)
-    if options.dry_run:
+    todo = benchmarks.open_cells(plan, output, keep_old=keep_old)
+    _say_estimate(plan, list(plan.cells) if fresh else todo, jobs, console)
+    _say_old(benchmarks.old_cells(plan, output), keep_old and not fresh, console)
+    if given["dry_run"]:
         _say_costs(plan, console)
         return
+    options = {"jobs": jobs, "fresh": fresh, "keep_old": keep_old}
     try:
         with _progress(console) as report:
-            rows = run_plan(
-                plan,
-                output,
-                jobs=workers,
-                fresh=fresh,
-                keep_old=keep_old,
-                report=report,
-            )
+            rows = benchmarks.run_plan(plan, output, report=report, **options)
     except KeyboardInterrupt:
         console.print(
             "Stopped; finished cells are kept, and the same command continues."
@@ -474,12 +349,12 @@ def _progress(console: Console) -> Iterator[Callable[[Step], None]]:
 
 
 def _say_step(console: Console, step: Step) -> None:
-    if step.row is None:
-        return
     row = step.row
-    result = f"{row['error']:.2f} %" if "error" in row else row.get("failed", "done")
-    if "failed" in row:
-        result = f"failed: {result}"
+    if row is None:
+        return
+    result = f"failed: {row['failed']}" if "failed" in row else "done"
+    if "error" in row:
+        result = f"{row['error']:.2f} %"
     say(
         console,
         f"{step.done}/{step.total} {step.cell.title}: {result} in "

@@ -1,35 +1,32 @@
-"""``ekss cluster``: read, cluster, write, and show."""
+"""``ekss cluster``, and what uses its files: ``ekss predict`` and ``ekss inspect``."""
 
 from __future__ import annotations
 
+import json
 import time
-from dataclasses import asdict, dataclass, replace
+import warnings
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ekss.cli import _options as shared
+from ekss.cli import _output as out
 from ekss.cli._options import Method, at_least, number_or_auto, span_of
-from ekss.cli._output import (
-    LABEL_ENDINGS,
-    Output,
-    Voice,
-    check_ending,
-    check_outputs,
-    collected_warnings,
-    counted,
-    default_output,
-    duration,
-    guarded,
-    not_the_input,
-    percent,
-    say_json,
-    table,
-    write_all,
+from ekss.cli._reading import (
+    Read,
+    Source,
+    check_there,
+    described,
+    doubts,
+    plan_lines,
+    read,
 )
-from ekss.cli._reading import Read, check_there, doubts, plan_lines, source_of
+from ekss.runtime.untrusted import why_not_regular
 
 if TYPE_CHECKING:
-    from ekss.cli._methods import ClusterRow, Features, Task
+    from ekss.cli._methods import Task
+    from ekss.io import SavedModel
     from ekss.report import Report
 
 
@@ -52,23 +49,14 @@ class Request:
         return tuple(path for path in paths if path is not None)
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What came out, for the table and for JSON."""
-
-    estimator: Any
-    features: Features
-    clusters: list[ClusterRow]
-    scores: dict[str, float] | None
-    seconds: float
-    warnings: list[str]
-
-
 def cluster(
     data: shared.Data,
     clusters: shared.Clusters,
     method: Annotated[
-        Method, shared.work(metavar="NAME", help=f"One of {', '.join(Method)}.")
+        Method,
+        shared.work(
+            metavar="NAME", help=f"One of {', '.join(Method)}.", show_default=True
+        ),
     ] = Method.EKSS,
     auto: Annotated[
         bool,
@@ -81,8 +69,7 @@ def cluster(
     dim: shared.Dim = None,
     q: Annotated[
         int | None,
-        shared.work(
-            parser=shared.whole_number,
+        shared.number(
             metavar="Q",
             help="Neighbours kept per point in the graph (ekss, paper, tsc).",
             show_default="from the data; paper: N/6K",
@@ -108,8 +95,7 @@ def cluster(
     ] = None,
     max_iter: Annotated[
         int | None,
-        shared.work(
-            parser=shared.whole_number,
+        shared.number(
             metavar="T",
             help="Most iterations: of a member (ekss, paper; 0 is the paper's EKSS-0), "
             "or of the method (not tsc, sscomp).",
@@ -128,8 +114,7 @@ def cluster(
     ] = None,
     max_samples: Annotated[
         int | None,
-        shared.work(
-            parser=shared.whole_number,
+        shared.number(
             metavar="M",
             help="Points that members vote on (ekss); the other points follow.",
             show_default="all up to 20000, otherwise 10000",
@@ -156,24 +141,15 @@ def cluster(
     labels_key: shared.LabelsKey = None,
     output: Annotated[
         Path | None,
-        shared.results(
-            "--output",
-            "-o",
-            help="File of the labels: .csv .tsv .parquet .npy.",
-            show_default="DATA-clusters.csv in the current directory",
-        ),
+        shared.labels_file(show_default="DATA-clusters.csv in the current directory"),
     ] = None,
     model: Annotated[
-        Path | None,
-        shared.results(
-            help="File for ekss predict, such as model.ekss.", show_default=False
-        ),
+        Path | None, shared.results(help="File for ekss predict, such as model.ekss.")
     ] = None,
     report: Annotated[
         Path | None,
         shared.results(
-            help="Page with pictures, such as report.html; also writes report.json.",
-            show_default=False,
+            help="Page with pictures, such as report.html; also writes report.json."
         ),
     ] = None,
     quiet: shared.Quiet = False,
@@ -181,16 +157,15 @@ def cluster(
     debug: shared.Debug = False,
 ) -> None:
     """Cluster the points of a file by the subspaces they lie near."""
-    with guarded(debug):
-        shared.check_voice(quiet, as_json)
-        source = source_of(
-            data, key, id_column, header, drop_column, image_size, labels, labels_key
-        )
+    with out.guarded(debug):
+        voice = out.Voice(quiet, as_json)
+        reading = (key, id_column, header, drop_column, image_size, labels, labels_key)
+        source = Source(data, *reading, memory_limit=memory_limit)
         check_there(source)
 
-        from ekss.cli._methods import Settings, Task, check_auto
+        from ekss.cli._methods import Task, check_auto, given
 
-        settings = Settings(
+        settings = given(
             dim=span_of("--dim", dim),
             q=at_least("--q", q),
             members=None if members is None else number_or_auto("--members", members),
@@ -203,72 +178,92 @@ def cluster(
         )
         if auto:
             check_auto(method.value, settings)
-        task = Task(
-            source,
-            number_or_auto("-k", clusters),
-            settings,
-            shared.steps_of(preprocess),
-            shared.check_seed(seed),
-            shared.check_jobs(jobs),
-        )
-        request = Request(
-            task,
-            method.value,
-            default_output(data, "clusters") if output is None else output,
-            model,
-            report,
-        )
-        _run(request, Voice(quiet or as_json), as_json=as_json)
+        wanted, steps = number_or_auto("-k", clusters), shared.steps_of(preprocess)
+        task = Task(source, wanted, settings, steps, seed, jobs)
+        target = out.default_output(data, "clusters") if output is None else output
+        request = Request(task, method.value, target, model, report)
+        _run(request, voice)
 
 
-def _run(request: Request, voice: Voice, *, as_json: bool) -> None:
+def _run(request: Request, voice: out.Voice) -> None:
     """Read, cluster, write, and show."""
     task = request.task
-    show = not voice.silent
-    estimator = task.estimator(request.method, task.settings, show=show)
+    estimator = task.estimator(request.method, show=not voice.silent)
     _check_files(request)
     found = task.read(voice)
     voice.plan(_plan(request, found))
     doubted = doubts(found, task.steps)
     voice.warn(doubted)
-    outcome = _work(request, found, estimator, voice)
-    with not_the_input("making the report"):
-        page = _report(request, found, outcome, voice)
-    told = outcome.warnings
-    outcome = replace(outcome, warnings=[*told, *_advice(page, told)])
-    with not_the_input("writing the results"):
-        written = write_all(_outputs(request, found, outcome, page))
-    if as_json:
-        _say_json(request, found, outcome, doubted, written)
-    _say_summary(outcome, written, voice)
+
+    from ekss.cli._methods import cluster_rows, in_options, score
+
+    start = time.perf_counter()
+    with out.collected_warnings() as warned:
+        rows, transformers = task.prepare(found, voice)
+        try:
+            estimator.fit(rows)
+        except (ValueError, TypeError) as error:
+            raise ValueError(in_options(str(error))) from error
+        except MemoryError as error:
+            raise MemoryError(in_options(str(error))) from error
+    seconds = time.perf_counter() - start
+    clusters = cluster_rows(estimator, rows, task.seed)
+    scores = score(found.labels, estimator.labels_)
+    page = None
+    if request.report is not None:
+        with out.not_the_input("making the report"), voice.waiting("making the report"):
+            page = _page(request, found, estimator, rows, seconds)
+        warned += _advice(page, warned)
+    with out.not_the_input("writing the results"):
+        written = out.write_all(_outputs(request, found, estimator, transformers, page))
+    summary = {
+        **task.summary(found),
+        "method": request.method,
+        "n_clusters": len(clusters),
+        "n_members": getattr(estimator, "n_members_", None),
+        "n_removed": len(getattr(estimator, "removed_", ())),
+        "clusters": clusters,
+        "seconds": seconds,
+        "scores": scores,
+        "warnings": [*doubted, *warned],
+        "outputs": [str(path) for path in written],
+    }
+    voice.json("cluster", summary)
+    shown = out.table(("cluster", "size", "dimension", "energy captured"))
+    for row in clusters:
+        counts = (str(row[name]) for name in ("cluster", "size", "dim"))
+        shown.add_row(*counts, out.percent(row["energy"]))
+    voice.rows(shown)
+    voice.line(f"Found {_found(estimator)}")
+    voice.scores(scores)
+    voice.line(f"Time {out.duration(seconds)}")
+    voice.line(f"Written: {', '.join(map(str, written))}")
+    voice.warn(warned)
 
 
 def _check_files(request: Request) -> None:
     """Refuse outputs that cannot be made, before any work."""
     from ekss.cli._methods import check_model
 
-    check_ending(request.labels_file, LABEL_ENDINGS, "labels")
+    out.check_ending(request.labels_file, out.LABEL_ENDINGS, "labels")
     if request.report is not None:
-        check_ending(request.report, (".html",), "a report")
+        out.check_ending(request.report, (".html",), "a report")
     if request.model is not None:
         check_model(request.method)
     source = request.task.source
-    check_outputs(request.outputs, (source.data, source.label_file))
+    out.check_outputs(request.outputs, (source.data, source.label_file))
 
 
 def _plan(request: Request, found: Read) -> list[tuple[str, str]]:
-    task = request.task
+    task, k = request.task, request.task.clusters
     settings = ", ".join(
         f"{name.replace('_', ' ')} "
         f"{'-'.join(map(str, value)) if isinstance(value, tuple) else value}"
-        for name, value in task.settings.given().items()
+        for name, value in task.settings.items()
     )
-    k = task.clusters
-    wanted = (
-        counted(k, "cluster")
-        if isinstance(k, int)
-        else "number of clusters from the data"
-    )
+    wanted = "number of clusters from the data"
+    if isinstance(k, int):
+        wanted = out.counted(k, "cluster")
     chosen = settings or "settings chosen from the data or by default"
     return [
         *plan_lines(found, task.steps),
@@ -277,134 +272,223 @@ def _plan(request: Request, found: Read) -> list[tuple[str, str]]:
     ]
 
 
-def _work(request: Request, found: Read, estimator: Any, voice: Voice) -> Outcome:
-    from ekss.cli._methods import cluster_rows, in_options, score
-
-    start = time.perf_counter()
-    with collected_warnings() as warned:
-        features = request.task.prepare(found, voice)
-        try:
-            estimator.fit(features.rows)
-        except (ValueError, TypeError) as error:
-            raise ValueError(in_options(str(error))) from error
-        except MemoryError as error:
-            raise MemoryError(in_options(str(error))) from error
-    seconds = time.perf_counter() - start
-    rows = cluster_rows(estimator, features.rows, request.task.seed)
-    scores = score(found.labels, estimator.labels_)
-    return Outcome(estimator, features, rows, scores, seconds, warned)
-
-
-def _outputs(
-    request: Request, found: Read, outcome: Outcome, page: Report | None
-) -> list[Output]:
-    from ekss.io import save_model, write_labels
-
-    labels, ids = outcome.estimator.labels_, found.points.ids
-    outputs = [
-        Output(request.labels_file, lambda path: write_labels(path, labels, ids))
-    ]
-    if request.model is not None:
-        steps = list(outcome.features.transformers)
-        outputs.append(
-            Output(
-                request.model,
-                lambda path: save_model(
-                    path,
-                    outcome.estimator,
-                    preprocessing=steps,
-                    feature_names=found.points.feature_names,
-                ),
-            )
-        )
-    if request.report is not None and page is not None:
-        beside = request.report.with_suffix(".json")
-        outputs.append(Output(request.report, page.save, (beside,)))
-    return outputs
-
-
-def _report(
-    request: Request, found: Read, outcome: Outcome, voice: Voice
-) -> Report | None:
-    """Make the page if one is wanted."""
-    if request.report is None:
-        return None
+def _page(
+    request: Request, found: Read, estimator: Any, rows: Any, seconds: float
+) -> Report:
     from ekss.report import build
 
     points = found.points
     pictured = points.image_shape is not None or points.n_frames is not None
-    with voice.waiting("making the report"):
-        return build(
-            outcome.estimator,
-            outcome.features.rows,
-            labels=found.labels,
-            raw=points.points if request.task.steps and pictured else None,
-            image_shape=points.image_shape,
-            n_frames=points.n_frames,
-            ids=points.ids,
-            feature_names=points.feature_names,
-            title=request.task.source.data.name,
-            source=points.source,
-            seconds=outcome.seconds,
-        )
+    return build(
+        estimator,
+        rows,
+        labels=found.labels,
+        raw=points.points if request.task.steps and pictured else None,
+        image_shape=points.image_shape,
+        n_frames=points.n_frames,
+        ids=points.ids,
+        feature_names=points.feature_names,
+        title=request.task.source.data.name,
+        source=points.source,
+        seconds=seconds,
+    )
 
 
-def _advice(page: Report | None, told: list[str]) -> list[str]:
+def _advice(page: Report, told: list[str]) -> list[str]:
     """Return warnings of the report that the fit has not given already."""
-    found = [] if page is None else page.summary["warnings"]
+    found = page.summary["warnings"]
     titles = [advice["title"] for advice in found if advice["level"] == "warning"]
     return [title for title in titles if not any(t.startswith(title) for t in told)]
 
 
-def _say_summary(outcome: Outcome, written: tuple[Path, ...], voice: Voice) -> None:
-    shown = table(("cluster", "size", "dimension", "energy captured"))
-    for row in outcome.clusters:
-        values = row.cluster, row.size, row.dim
-        shown.add_row(*map(str, values), percent(row.energy))
-    voice.rows(shown)
-    voice.line(f"Found {_found(outcome.estimator)}")
-    voice.scores(outcome.scores)
-    voice.line(f"Time {duration(outcome.seconds)}")
-    voice.line(f"Written: {', '.join(map(str, written))}")
-    voice.warn(outcome.warnings)
+def _outputs(
+    request: Request, found: Read, model: Any, steps: list[Any], page: Report | None
+) -> list[out.Output]:
+    """Return every file that is wanted, with what writes it."""
+    from ekss.io import save_model, write_labels
+
+    points = found.points
+    write = partial(write_labels, labels=model.labels_, ids=points.ids)
+    outputs = [out.Output(request.labels_file, write)]
+    if request.model is not None:
+        save = partial(
+            save_model,
+            estimator=model,
+            preprocessing=steps,
+            feature_names=points.feature_names,
+        )
+        outputs.append(out.Output(request.model, save))
+    if request.report is not None and page is not None:
+        beside = request.report.with_suffix(".json")
+        outputs.append(out.Output(request.report, page.save, (beside,)))
+    return outputs
 
 
 def _found(estimator: Any) -> str:
     """Say what was chosen or used: dimension, q, kind of subspaces."""
-    words = [counted(estimator.n_clusters_, "cluster")]
+    words = [out.counted(estimator.n_clusters_, "cluster")]
     if hasattr(estimator, "bases_"):
         kind = "affine" if estimator.affine_ else "linear"
         words.append(f"{kind} subspaces of dimension {estimator.subspace_dim_}")
     if hasattr(estimator, "n_neighbors_"):
         words.append(f"q {estimator.n_neighbors_}")
     if hasattr(estimator, "n_members_"):
-        words.append(counted(estimator.n_members_, "member"))
+        words.append(out.counted(estimator.n_members_, "member"))
     if len(getattr(estimator, "removed_", ())):
-        words.append(f"{counted(len(estimator.removed_), 'component')} removed")
+        words.append(f"{out.counted(len(estimator.removed_), 'component')} removed")
     if not hasattr(estimator, "bases_"):
         words.append("no subspaces: those of the table were fitted to the clusters")
     return ", ".join(words)
 
 
-def _say_json(
-    request: Request,
-    found: Read,
-    outcome: Outcome,
-    doubted: list[str],
-    written: tuple[Path, ...],
+def predict(
+    model: Annotated[
+        Path,
+        shared.argument(metavar="MODEL", help="File written by ekss cluster --model."),
+    ],
+    data: shared.Data,
+    key: shared.Key = None,
+    id_column: shared.IdColumn = None,
+    header: shared.Header = None,
+    drop_column: shared.DropColumn = None,
+    image_size: shared.ImageSize = None,
+    labels: shared.Labels = None,
+    labels_key: shared.LabelsKey = None,
+    output: Annotated[
+        Path | None,
+        shared.labels_file(show_default="DATA-predicted.csv in the current directory"),
+    ] = None,
+    quiet: shared.Quiet = False,
+    as_json: shared.Json = False,
+    debug: shared.Debug = False,
 ) -> None:
-    say_json(
-        "cluster",
-        {
-            **request.task.as_dict(found),
-            "method": request.method,
-            "n_clusters": len(outcome.clusters),
-            "n_members": getattr(outcome.estimator, "n_members_", None),
-            "n_removed": len(getattr(outcome.estimator, "removed_", ())),
-            "clusters": [asdict(row) for row in outcome.clusters],
-            "seconds": outcome.seconds,
-            "scores": outcome.scores,
-            "warnings": [*doubted, *outcome.warnings],
-            "outputs": [str(path) for path in written],
-        },
+    """Assign new points to the clusters of a saved model."""
+    with out.guarded(debug):
+        voice = out.Voice(quiet, as_json)
+        reading = (key, id_column, header, drop_column, image_size, labels, labels_key)
+        source = Source(data, *reading)
+        target = out.default_output(data, "predicted") if output is None else output
+        _assign(model, source, target, voice)
+
+
+def _assign(model: Path, source: Source, target: Path, voice: out.Voice) -> None:
+    """Read model and data, write labels, and show."""
+    check_there(source)
+    out.check_ending(target, out.LABEL_ENDINGS, "labels")
+    out.check_outputs([target], (model, source.data, source.label_file))
+
+    import numpy as np
+
+    from ekss.cli._methods import score
+    from ekss.io import load_model, write_labels
+
+    saved = load_model(model)
+    with voice.waiting(f"reading {source.data}"):
+        found = read(replace(source, columns=saved.feature_names), least_rows=1)
+    _check_features(saved, found, model)
+    n_clusters, matched = len(saved.estimator.bases_), _matched(saved, found)
+    name = type(saved.estimator).__name__
+    voice.plan(
+        [
+            ("Read", described(found)),
+            ("Columns", matched),
+            ("Model", f"{model}: {name}, {n_clusters} clusters"),
+            ("Write", str(target)),
+        ]
     )
+    with warnings.catch_warnings():
+        # The columns are in the model's order, though the array has no names.
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        labels = saved.predict(found.points.points)
+    sizes = np.bincount(labels, minlength=n_clusters).tolist()
+    scores, ids = score(found.labels, labels), found.points.ids
+    with out.not_the_input("writing the labels"):
+        out.write_all(
+            [out.Output(target, lambda path: write_labels(path, labels, ids))]
+        )
+    summary = {
+        "data": found.as_dict(),
+        "model": str(model),
+        "matching": matched,
+        "n_clusters": n_clusters,
+        "sizes": sizes,
+        "scores": scores,
+        "outputs": [str(target)],
+    }
+    voice.json("predict", summary)
+    shown = out.table(("cluster", "size"))
+    for number, size in enumerate(sizes):
+        shown.add_row(str(number), str(size))
+    voice.rows(shown)
+    voice.scores(scores)
+    voice.line(f"Written: {target}")
+
+
+def _check_features(saved: SavedModel, found: Read, model: Path) -> None:
+    """Refuse data with another number of features than the model has."""
+    points, wanted, n_features = found.points, saved.n_features, found.shape[1]
+    if n_features == wanted:
+        return
+    apart = [*filter(None, [points.id_name]), *points.left_out]
+    keep = f" ({', '.join(apart)} left out; --id-column none keeps them)"
+    raise ValueError(
+        f"{points.source} has {n_features} features{keep if apart else ''} but {model} "
+        f"was made from {wanted}; pass data with {wanted}"
+    )
+
+
+def _matched(saved: SavedModel, found: Read) -> str:
+    """Say how the columns of the data were matched with those of the model."""
+    in_model = saved.feature_names is not None
+    in_data = found.points.feature_names is not None
+    ignored = ", ".join(found.points.left_out)
+    if in_model and in_data:
+        how = "name" + (f"; ignored, unknown to the model: {ignored}" * bool(ignored))
+    elif in_model:
+        how = "position: the data have no names, the model has"
+    elif in_data:
+        how = "position: the model has no names, the data have"
+    else:
+        how = "position"
+    return f"{saved.n_features} matched by {how}"
+
+
+def inspect(
+    report: Annotated[
+        Path,
+        shared.argument(
+            metavar="REPORT.json",
+            help="File that ekss cluster --report writes beside the page.",
+        ),
+    ],
+    debug: shared.Debug = False,
+) -> None:
+    """Print the summary of a report once more."""
+    with out.guarded(debug):
+        from rich.console import Console
+
+        from ekss.report import summary_table
+
+        if report.suffix.lower() == ".html":
+            beside = report.with_suffix(".json")
+            raise ValueError(f"{report} is the page; pass {beside}, written beside it")
+        reason = why_not_regular(report)
+        if reason is not None:
+            raise ValueError(f"{report} {reason}")
+        try:
+            told = json.loads(report.read_text(encoding="utf-8"))
+            table = summary_table(out.visible_in(told))
+            doubted = out.changed_files(report, told.get("files", {}))
+        except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise ValueError(
+                f"{report} is not JSON ({error}); pass the .json file beside a report"
+            ) from error
+        except ValueError as error:
+            raise ValueError(f"{report}: {error}") from error
+        except (LookupError, TypeError, AttributeError) as error:
+            raise ValueError(
+                f"{report} is a report with parts missing or changed "
+                f"({type(error).__name__}: {error}); make it again"
+            ) from error
+        Console().print(table)
+        out.Voice(quiet=False).warn(doubted)

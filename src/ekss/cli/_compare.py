@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,24 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ekss.cli import _options as shared
+from ekss.cli import _output as out
 from ekss.cli._options import Method
-from ekss.cli._output import (
-    FAILED,
-    Output,
-    Voice,
-    check_ending,
-    check_outputs,
-    collected_warnings,
-    duration,
-    guarded,
-    not_the_input,
-    one_line,
-    percent,
-    say_json,
-    table,
-    write_all,
-)
-from ekss.cli._reading import Read, check_there, doubts, plan_lines, source_of
+from ekss.cli._reading import Read, Source, check_there, doubts, plan_lines
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,27 +22,7 @@ if TYPE_CHECKING:
     from ekss.cli._methods import Task
 
 _FAST = "ekss,kss,tsc,ensc"
-# Sizes of clusters that are shown in full in a cell of the table.
-_SHOWN_SIZES = 6
-
-
-@dataclass(frozen=True)
-class Request:
-    """All that the command line asks for."""
-
-    task: Task
-    methods: tuple[str, ...]
-    n_clusters: int
-    output: Path | None
-
-
-@dataclass(frozen=True)
-class Judged:
-    """What all methods are judged on: the points, their labels, the dimensions."""
-
-    features: NDArray[np.floating]
-    true: NDArray[np.int64] | None
-    dims: tuple[int, ...]
+_SHOWN_SIZES = 6  # sizes of clusters that are shown in full in a cell of the table
 
 
 @dataclass(frozen=True)
@@ -73,21 +39,15 @@ class Row:
     warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Run:
-    """A method's row and its labels; None where it failed."""
-
-    row: Row
-    labels: NDArray[np.int64] | None
-
-
 def compare(
     data: shared.Data,
     clusters: shared.Clusters,
     methods: Annotated[
         str,
         shared.work(
-            metavar="NAMES", help=f"Comma-separated: {', '.join(Method)}; or all."
+            metavar="NAMES",
+            help=f"Comma-separated: {', '.join(Method)}; or all.",
+            show_default=True,
         ),
     ] = _FAST,
     dim: shared.Dim = None,
@@ -104,12 +64,7 @@ def compare(
     labels_key: shared.LabelsKey = None,
     output: Annotated[
         Path | None,
-        shared.results(
-            "--output",
-            "-o",
-            help="File of the table: .csv or .tsv.",
-            show_default=False,
-        ),
+        shared.results("--output", "-o", help="File of the table: .csv or .tsv."),
     ] = None,
     quiet: shared.Quiet = False,
     as_json: shared.Json = False,
@@ -120,181 +75,161 @@ def compare(
     --dim and --affine go to the methods that have them, and to the residual, which is
     measured in the same way for all.
     """
-    with guarded(debug):
-        shared.check_voice(quiet, as_json)
+    with out.guarded(debug):
+        voice = out.Voice(quiet, as_json)
         if quiet and output is None:
             raise ValueError("--quiet without --output has no result; name a file")
-        source = source_of(
-            data, key, id_column, header, drop_column, image_size, labels, labels_key
-        )
+        reading = (key, id_column, header, drop_column, image_size, labels, labels_key)
+        source = Source(data, *reading)
         check_there(source)
 
-        from ekss.cli._methods import Settings, Task
+        from ekss.cli._methods import Task, given
 
-        names, n_clusters = shared.methods_of(methods), _number(clusters)
-        task = Task(
-            source,
-            n_clusters,
-            Settings(dim=_single(dim), affine=affine),
-            shared.steps_of(preprocess),
-            shared.check_seed(seed),
-            shared.check_jobs(jobs),
-        )
-        request = Request(task, names, n_clusters, output)
-        _run(request, Voice(quiet or as_json), as_json=as_json)
-
-
-def _number(text: str) -> int:
-    clusters = shared.number_or_auto("-k", text)
-    if isinstance(clusters, str):
-        raise ValueError(
-            f"-k {text}: not every method finds the number; pass one, such as -k 3"
-        )
-    return clusters
+        names = shared.methods_of(methods)
+        n_clusters = shared.number_or_auto("-k", clusters)
+        if isinstance(n_clusters, str):
+            raise ValueError(
+                f"-k {clusters}: not every method finds the number; pass one, such as "
+                "-k 3"
+            )
+        judged_dim = shared.span_of("--dim", dim)
+        if isinstance(judged_dim, tuple):
+            raise ValueError(
+                f"--dim {dim} is a range, which only ekss takes; pass one number"
+            )
+        settings = given(dim=judged_dim, affine=affine)
+        steps = shared.steps_of(preprocess)
+        task = Task(source, n_clusters, settings, steps, seed, jobs)
+        _run(task, names, output, voice)
 
 
-def _single(text: str | None) -> int | None:
-    dim = shared.span_of("--dim", text)
-    if isinstance(dim, tuple):
-        raise ValueError(
-            f"--dim {text} is a range, which only ekss takes; pass one number"
-        )
-    return dim
-
-
-def _run(request: Request, voice: Voice, *, as_json: bool) -> None:
+def _run(
+    task: Task,
+    methods: Sequence[str],
+    output: Path | None,
+    voice: out.Voice,
+) -> None:
     """Read, run the methods, write, and show."""
-    task = request.task
-    if request.output is not None:
-        check_ending(request.output, (".csv", ".tsv"), "a table")
-        check_outputs([request.output], (task.source.data, task.source.label_file))
+    if output is not None:
+        out.check_ending(output, (".csv", ".tsv"), "a table")
+        out.check_outputs([output], (task.source.data, task.source.label_file))
     found = task.read(voice)
-    voice.plan(_plan(request, found))
+    plan = plan_lines(found, task.steps)
+    listed = f"{', '.join(methods)}; {task.clusters} clusters, seed {task.seed}"
+    plan.append(("Compare", listed))
+    if output is not None:
+        plan.append(("Write", str(output)))
+    voice.plan(plan)
     doubted = doubts(found, task.steps)
     voice.warn(doubted)
-    features = task.prepare(found, voice).rows
-    dims = _dims(request, features)
-    rows = _rows(request, Judged(features, found.labels, dims), voice)
-    if request.output is not None:
-        separator = "," if request.output.suffix == ".csv" else "\t"
-        text = _separated(rows, dims, separator)
-        with not_the_input("writing the table"):
-            write_all([Output(request.output, lambda path: path.write_text(text))])
-    if as_json:
-        _say_json(request, found, dims, doubted, rows)
+    dims, rows = _compared(task, methods, found, voice)
+    if output is not None:
+        text = _separated(rows, dims, "," if output.suffix == ".csv" else "\t")
+        with out.not_the_input("writing the table"):
+            out.write_all([out.Output(output, lambda path: path.write_text(text))])
+    summary = {
+        **task.summary(found),
+        "n_clusters": task.clusters,
+        "judged_dims": list(dims),
+        "methods": [asdict(row) for row in rows],
+        "warnings": doubted,
+        "outputs": [] if output is None else [str(output)],
+    }
+    voice.json("compare", summary)
     _say_table(rows, voice)
-    voice.line(_judged_at(request, dims))
-    if any(row.failed for row in rows):
-        raise typer.Exit(FAILED)
-
-
-def _plan(request: Request, found: Read) -> list[tuple[str, str]]:
-    lines = plan_lines(found, request.task.steps)
-    count = f"{request.n_clusters} clusters, seed {request.task.seed}"
-    lines.append(("Compare", f"{', '.join(request.methods)}; {count}"))
-    if request.output is not None:
-        lines.append(("Write", str(request.output)))
-    return lines
-
-
-def _dims(request: Request, features: NDArray[np.floating]) -> tuple[int, ...]:
-    """Return the dimensions at which the labels of every method are judged."""
-    from ekss.cli._methods import judged_dims
-
-    settings = request.task.settings
-    if isinstance(settings.dim, int):
-        return (settings.dim,)
-    return judged_dims(
-        features,
-        request.n_clusters,
-        affine=bool(settings.affine),
-        seed=request.task.seed,
-    )
-
-
-def _judged_at(request: Request, dims: tuple[int, ...]) -> str:
-    """Say what the residual is measured with."""
-    settings = request.task.settings
-    kind = "affine" if settings.affine else "linear"
-    origin = "estimated from the data" if settings.dim is None else "--dim"
+    kind = "affine" if task.settings.get("affine") else "linear"
+    origin = "estimated from the data" if "dim" not in task.settings else "--dim"
     span = str(dims[0]) if len(dims) == 1 else f"{dims[0]} to {dims[-1]}"
-    return (
+    voice.line(
         f"Residual of every method: outside {kind} subspaces of dimension {span} "
         f"({origin}) fitted to its clusters"
     )
+    if any(row.failed for row in rows):
+        raise typer.Exit(out.FAILED)
 
 
-def _rows(request: Request, judged: Judged, voice: Voice) -> list[Row]:
-    """Run the methods one after the other, even after one fails."""
-    runs = []
-    for method in request.methods:
-        voice.stage(method)
-        runs.append(_attempt(request, method, judged, show=not voice.silent))
-    return [replace(run.row, agreement=_agreement(run, runs)) for run in runs]
+def _compared(
+    task: Task, methods: Sequence[str], found: Read, voice: out.Voice
+) -> tuple[tuple[int, ...], list[Row]]:
+    """Run the methods one after the other, even after one fails.
 
-
-def _attempt(request: Request, method: str, judged: Judged, *, show: bool) -> Run:
-    from ekss.cli._methods import in_options
-
-    task = request.task
-    start = time.perf_counter()
-    try:
-        with collected_warnings() as warned:
-            settings = task.settings.known_to(method)
-            estimator = task.estimator(method, settings, show=show)
-            labels = estimator.fit(judged.features).labels_
-        seconds = time.perf_counter() - start
-        row = _measured(request, method, labels, judged)
-    except Exception as error:
-        seconds = time.perf_counter() - start
-        reason = one_line(in_options(str(error))) or type(error).__name__
-        return Run(Row(method, seconds, failed=reason), None)
-    return Run(replace(row, seconds=seconds, warnings=tuple(warned)), labels)
-
-
-def _measured(
-    request: Request, method: str, labels: NDArray[np.int64], judged: Judged
-) -> Row:
-    import numpy as np
-
-    from ekss.cli._methods import residual_share, score
-
-    sizes = np.sort(np.bincount(labels, minlength=request.n_clusters))[::-1]
-    residual = residual_share(
-        judged.features,
-        labels,
-        judged.dims,
-        affine=bool(request.task.settings.affine),
-        seed=request.task.seed,
-    )
-    scores = score(judged.true, labels)
-    return Row(method, 0.0, tuple(sizes.tolist()), residual, scores=scores)
-
-
-def _agreement(run: Run, runs: list[Run]) -> float | None:
-    """Return the mean adjusted Rand index with the labels of the other methods."""
+    Return the dimensions at which the labels of every method are judged, and the rows.
+    """
+    from ekss.cli._methods import as_judged, judged_dims, residual_share, score
     from ekss.metrics import adjusted_rand
 
-    others = [r.labels for r in runs if r is not run and r.labels is not None]
-    if run.labels is None or not others:
-        return None
-    return float(sum(adjusted_rand(run.labels, o) for o in others) / len(others))
+    features, _ = task.prepare(found, voice)
+    affine = bool(task.settings.get("affine"))
+    how: dict[str, Any] = {"affine": affine, "seed": task.seed}
+    points = as_judged(features, affine=affine)
+    dim = task.settings.get("dim")
+    dims = (dim,) if dim else judged_dims(points, int(task.clusters), **how)
+
+    def measured(own: NDArray[np.int64]) -> dict[str, Any]:
+        residual = residual_share(points, own, dims, **how)
+        return {"residual": residual, "scores": score(found.labels, own)}
+
+    rows, labels = [], {}
+    for method in methods:
+        voice.stage(method)
+        row, own = _attempt(task, method, features, measured, show=not voice.silent)
+        rows.append(row)
+        if own is not None:
+            labels[method] = own
+    for i, row in enumerate(rows):
+        others = [other for name, other in labels.items() if name != row.method]
+        if row.method in labels and others:
+            # The mean adjusted Rand index with the labels of the other methods.
+            shared = [adjusted_rand(labels[row.method], other) for other in others]
+            rows[i] = replace(row, agreement=float(sum(shared) / len(shared)))
+    return dims, rows
 
 
-def _say_table(rows: list[Row], voice: Voice) -> None:
+def _attempt(
+    task: Task,
+    method: str,
+    features: NDArray[np.floating],
+    measured: Callable[[NDArray[np.int64]], dict[str, Any]],
+    *,
+    show: bool,
+) -> tuple[Row, NDArray[np.int64] | None]:
+    """Return the row of a method and its labels; None where it failed."""
+    import numpy as np
+
+    from ekss.cli._methods import in_options
+
+    start = time.perf_counter()
+    try:
+        with out.collected_warnings() as warned:
+            estimator = task.estimator(method, show=show, strict=False)
+            labels = estimator.fit(features).labels_
+        seconds = time.perf_counter() - start
+        sizes = np.sort(np.bincount(labels, minlength=int(task.clusters)))[::-1]
+        about = {"warnings": tuple(warned), **measured(labels)}
+        return Row(method, seconds, tuple(sizes.tolist()), **about), labels
+    except Exception as error:
+        reason = out.one_line(in_options(str(error))) or type(error).__name__
+        return Row(method, time.perf_counter() - start, failed=reason), None
+
+
+def _say_table(rows: list[Row], voice: out.Voice) -> None:
     scored = any(row.scores is not None for row in rows)
     headings = ["method", "time", "sizes", "residual", "agreement"]
     headings += ["error", "NMI", "ARI"] if scored else []
-    shown = table(headings, left=("method", "sizes"))
+    shown = out.table(headings, left=("method", "sizes"))
     for row in rows:
-        cells = [row.method, duration(row.seconds)]
+        cells = [row.method, out.duration(row.seconds)]
         if row.failed is not None:
             shown.add_row(*cells, "failed")
             continue
-        cells += [_sizes(row.sizes), percent(row.residual), _decimals(row.agreement)]
+        sizes = list(map(str, row.sizes))
+        if len(sizes) > _SHOWN_SIZES:
+            sizes = [*sizes[:2], "...", *sizes[-2:]]
+        agreement = "-" if row.agreement is None else f"{row.agreement:.3f}"
+        cells += [" ".join(sizes), out.percent(row.residual), agreement]
         if row.scores is not None:
             error, nmi, ari = row.scores.values()
-            cells += [percent(error), _decimals(nmi), _decimals(ari)]
+            cells += [out.percent(error), f"{nmi:.3f}", f"{ari:.3f}"]
         shown.add_row(*cells)
     voice.line("")
     voice.show(shown)
@@ -302,57 +237,22 @@ def _say_table(rows: list[Row], voice: Voice) -> None:
     voice.warn([f"{r.method}: {text}" for r in rows for text in r.warnings])
 
 
-def _sizes(sizes: tuple[int, ...]) -> str:
-    """Write a few sizes in full; of many the two largest and the two smallest."""
-    if len(sizes) <= _SHOWN_SIZES:
-        return " ".join(map(str, sizes))
-    return f"{sizes[0]} {sizes[1]} ... {sizes[-2]} {sizes[-1]}"
-
-
-def _decimals(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
-
-
 def _separated(rows: list[Row], dims: tuple[int, ...], separator: str) -> str:
     """Return the table as lines of text."""
     import csv
     import io
 
-    names = ("method", "seconds", "sizes", "residual", "agreement", "error", "nmi")
-    lines: list[tuple[str, ...]] = [(*names, "ari", "failed", "judged_dims")]
+    names = "method seconds sizes residual agreement error nmi ari failed judged_dims"
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=separator, lineterminator="\n")
+    writer.writerow(names.split())
     for row in rows:
         scores = (None,) * 3 if row.scores is None else row.scores.values()
-        sizes = " ".join(map(str, row.sizes))
-        values: tuple[Any, ...] = (row.residual, row.agreement, *scores, row.failed)
-        judged = " ".join(map(str, dims))
-        start = (row.method, f"{row.seconds:.3f}", sizes)
-        lines.append((*start, *map(_cell, values), judged))
-    text = io.StringIO()
-    csv.writer(text, delimiter=separator, lineterminator="\n").writerows(lines)
+        numbers = [
+            "" if value is None else f"{value:.6g}"
+            for value in (row.residual, row.agreement, *scores)
+        ]
+        sizes, judged = (" ".join(map(str, some)) for some in (row.sizes, dims))
+        start = row.method, f"{row.seconds:.3f}", sizes
+        writer.writerow([*start, *numbers, row.failed or "", judged])
     return text.getvalue()
-
-
-def _cell(value: float | str | None) -> str:
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else f"{value:.6g}"
-
-
-def _say_json(
-    request: Request,
-    found: Read,
-    dims: tuple[int, ...],
-    doubted: list[str],
-    rows: list[Row],
-) -> None:
-    say_json(
-        "compare",
-        {
-            **request.task.as_dict(found),
-            "n_clusters": request.n_clusters,
-            "judged_dims": list(dims),
-            "methods": [asdict(row) for row in rows],
-            "warnings": doubted,
-            "outputs": [] if request.output is None else [str(request.output)],
-        },
-    )

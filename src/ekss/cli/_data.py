@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ekss.cli._options import DataHome
+from ekss.cli._options import DataHome, argument
 from ekss.cli._output import say, table
 
 if TYPE_CHECKING:
@@ -42,11 +42,10 @@ def list_sets(data_home: DataHome = None) -> None:
 def fetch_sets(
     names: Annotated[
         list[str],
-        typer.Argument(
+        argument(
             metavar="NAME...",
             help="hopkins155, eyaleb, coil20, coil100, usps, mnist_test, mnist_train; "
             "mnist for both its parts; all for everything.",
-            show_default=False,
         ),
     ],
     data_home: DataHome = None,
@@ -79,10 +78,9 @@ def fetch_sets(
 def import_sets(
     path: Annotated[
         Path,
-        typer.Argument(
+        argument(
             help="An .npz file of a data home, an official archive, or a directory "
-            "with any of them.",
-            show_default=False,
+            "with any of them."
         ),
     ],
     data_home: DataHome = None,
@@ -150,28 +148,17 @@ class _Bar:
     """One download's bar: ``total`` is set by the downloader, which then updates."""
 
     def __init__(self, progress: Progress, name: str) -> None:
-        self._progress = progress
-        self._task = progress.add_task(name, total=None)
-        self._total = 0
-
-    @property
-    def total(self) -> int:
-        """Bytes to come; 0 where the server does not say."""
-        return self._total
-
-    @total.setter
-    def total(self, total: int) -> None:
-        self._total = total
-        self._progress.update(self._task, total=total or None)
+        self.total = 0  # bytes to come; 0 where the server does not say
+        self._change = partial(progress.update, progress.add_task(name, total=None))
 
     def update(self, count: int) -> None:
         """Add bytes that have come."""
-        self._progress.update(self._task, advance=count)
+        self._change(advance=count, total=self.total or None)
 
     def reset(self) -> None:
         """Start at zero, as the downloader does before it fills the bar."""
-        self._progress.update(self._task, completed=0)
+        self._change(completed=0)
 
     def close(self) -> None:
         """Hide the bar; may be called twice."""
-        self._progress.update(self._task, visible=False)
+        self._change(visible=False)

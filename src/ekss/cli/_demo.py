@@ -17,16 +17,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from rich.table import Table
 
-    from ekss import EKSS
     from ekss.report import Report
 
-# Of the paper's Fig. 1.
-_FIGURE_MEMBERS = (1, 5, 50)
+_FIGURE_MEMBERS = (1, 5, 50)  # of the paper's Fig. 1
+# The synthetic scene, in an image of 640 x 480 pixels: about as many frames as
+# sequences of Hopkins 155 have, and in pixels the standard deviation of a tracker.
+_FRAMES, _NOISE = 24, 1.0
 
 
 @dataclass(frozen=True)
 class _Body:
-    """A rigid body of the synthetic scene, in pixels and radians."""
+    """A rigid body of the scene, in pixels and radians."""
 
     n_points: int
     middle: tuple[int, int]
@@ -35,34 +36,12 @@ class _Body:
     turn: tuple[float, float, float]
 
 
-@dataclass(frozen=True)
-class _Scene:
-    """Two bodies in front of a moving scene; an image of 640 x 480 pixels."""
-
-    bodies: tuple[_Body, ...] = (
-        _Body(140, (320, 240), (300, 210, 120), (-20, 8), (0.05, 0.12, 0.02)),
-        _Body(80, (200, 300), (80, 50, 60), (70, -25), (0.1, 0.5, -0.1)),
-        _Body(60, (440, 200), (60, 60, 50), (-40, 45), (-0.4, 0.2, 0.5)),
-    )
-    # About as many as sequences of Hopkins 155 have.
-    frames: int = 24
-    # Standard deviation in pixels, as of a tracker.
-    noise: float = 1.0
-
-
-_SCENE = _Scene()
-
-
-@dataclass(frozen=True)
-class DigitsResult:
-    """The model fitted to the digits, and how good it is."""
-
-    model: EKSS
-    points: NDArray[np.floating]
-    target: NDArray[np.int64]
-    error: float
-    nmi: float
-    seconds: float
+# A moving scene, and two bodies in front of it.
+_BODIES = (
+    _Body(140, (320, 240), (300, 210, 120), (-20, 8), (0.05, 0.12, 0.02)),
+    _Body(80, (200, 300), (80, 50, 60), (70, -25), (0.1, 0.5, -0.1)),
+    _Body(60, (440, 200), (60, 60, 50), (-40, 45), (-0.4, 0.2, 0.5)),
+)
 
 
 @dataclass(frozen=True)
@@ -72,14 +51,6 @@ class VotesPanel:
     n_members: int
     votes: NDArray[np.float64]
     error: float
-
-
-@dataclass(frozen=True)
-class Tracks:
-    """Tracks of points: rows (x_1, y_1, x_2, y_2, ...), and the body of each."""
-
-    points: NDArray[np.float64]
-    target: NDArray[np.int64]
 
 
 def demo(
@@ -100,20 +71,20 @@ def run_demo(output: Path, seed: int, jobs: int) -> None:
     _figure_class()  # fails at once if matplotlib is missing
     console = Console()
     _make_directory(output)
+    page, motion, votes = (
+        output / name for name in ("digits.html", "motion.html", "votes.png")
+    )
     console.print(
         "[bold]Clustering 1797 handwritten digits[/] (8 x 8 pixels, 10 kinds)"
     )
-    result = cluster_digits(seed, jobs)
-    console.print(_summary(result))
-    digits = output / "digits.html"
-    report_digits(result).save(digits)
+    digits = report_digits(seed, jobs)
+    console.print(_summary(digits))
+    digits.save(page)
     console.print("[bold]Separating moving bodies[/] by the tracks of their points")
-    motion = output / "motion.html"
     report_motion(seed, jobs).save(motion)
     console.print("[bold]Votes of 1, 5 and 50 members[/] on 4 subspaces of dimension 3")
-    votes = output / "votes.png"
     save_votes(votes_of_members(seed, jobs), votes)
-    for name, path in (("Reports", digits), ("", motion), ("Picture", votes)):
+    for name, path in (("Reports", page), ("", motion), ("Picture", votes)):
         say(console, f"{name:8}{path}")
 
 
@@ -128,40 +99,18 @@ def _make_directory(output: Path) -> None:
     output.mkdir(parents=True, exist_ok=True)
 
 
-def cluster_digits(seed: int, jobs: int) -> DigitsResult:
+def report_digits(seed: int, jobs: int) -> Report:
     """Fit EKSS to the digits; their labels are used for scoring only."""
     from sklearn.datasets import load_digits
 
-    from ekss import EKSS
-    from ekss.metrics import clustering_error, normalized_mutual_info
-
     data = load_digits()
-    model = EKSS(n_clusters=10, random_state=seed, n_jobs=jobs, verbose=1)
-    start = time.perf_counter()
-    model.fit(data.data)
-    seconds = time.perf_counter() - start
-    return DigitsResult(
-        model,
-        data.data,
-        data.target,
-        clustering_error(data.target, model.labels_),
-        normalized_mutual_info(data.target, model.labels_),
-        seconds,
-    )
-
-
-def report_digits(result: DigitsResult) -> Report:
-    """Describe the clusters of the digits."""
-    from ekss.report import build
-
-    return build(
-        result.model,
-        result.points,
-        labels=result.target,
+    return _report(
+        *(10, data.data, seed, jobs),
+        verbose=1,
+        labels=data.target,
         image_shape=(8, 8),
         title="Handwritten digits",
         source="the digits of scikit-learn, 8 x 8 pixels",
-        seconds=result.seconds,
     )
 
 
@@ -169,60 +118,53 @@ def report_motion(seed: int, jobs: int) -> Report:
     """Cluster the tracks of moving bodies, without any setting, and describe them."""
     import numpy as np
 
-    from ekss import EKSS
-    from ekss.report import build
-
-    tracks = moving_bodies(np.random.default_rng(seed))
-    model = EKSS(n_clusters=3, random_state=seed, n_jobs=jobs)
-    start = time.perf_counter()
-    model.fit(tracks.points)
-    return build(
-        model,
-        tracks.points,
-        labels=tracks.target,
-        n_frames=_SCENE.frames,
+    tracks, target = moving_bodies(np.random.default_rng(seed))
+    return _report(
+        *(3, tracks, seed, jobs),
+        labels=target,
+        n_frames=_FRAMES,
         title="Two bodies in front of a moving scene",
-        source=f"synthetic tracks over {_SCENE.frames} frames, noise of one pixel",
-        seconds=time.perf_counter() - start,
+        source=f"synthetic tracks over {_FRAMES} frames, noise of one pixel",
     )
 
 
-def moving_bodies(rng: np.random.Generator) -> Tracks:
+def _report(
+    n_clusters: int, points: Any, seed: int, jobs: int, verbose: int = 0, **about: Any
+) -> Report:
+    """Cluster points by EKSS and describe the clusters."""
+    from ekss import EKSS
+    from ekss.report import build
+
+    model = EKSS(n_clusters, random_state=seed, n_jobs=jobs, verbose=verbose)
+    start = time.perf_counter()
+    model.fit(points)
+    return build(model, points, seconds=time.perf_counter() - start, **about)
+
+
+def moving_bodies(
+    rng: np.random.Generator,
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Follow points on a scene and on two bodies that turn and move in front of it.
+
+    The tracks are rows (x_1, y_1, x_2, y_2, ...), returned with the body of each.
 
     Seen from far away, the tracks of one rigid body lie on an affine subspace of
     dimension at most 3: a mean path and one direction for each coordinate of the body.
     The scene moves too, as it does when the camera moves.
     """
     import numpy as np
+    from scipy.spatial.transform import Rotation
 
-    tracks = []
-    for body in _SCENE.bodies:
+    tracks, times = [], np.linspace(0, 1, _FRAMES)[:, None]
+    for body in _BODIES:
         points = rng.uniform(-1, 1, (body.n_points, 3)) * body.half_sizes
-        path = [
-            body.middle
-            + share * np.array(body.shift)
-            + (points @ _turn(share * np.array(body.turn)).T)[:, :2]
-            for share in np.linspace(0, 1, _SCENE.frames)
-        ]
-        tracks.append(np.stack(path, axis=1).reshape(body.n_points, -1))
+        # The first two of the three coordinates are seen.
+        turns = Rotation.from_euler("xyz", times * body.turn).as_matrix()[:, :2]
+        seen = body.middle + times * body.shift + (turns @ points.T).transpose(2, 0, 1)
+        tracks.append(seen.reshape(body.n_points, -1))
     rows = np.concatenate(tracks)
-    target = np.repeat(np.arange(len(tracks)), [len(track) for track in tracks])
-    return Tracks(rows + _SCENE.noise * rng.standard_normal(rows.shape), target)
-
-
-def _turn(angles: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the rotation about the three axes, one after the other."""
-    import numpy as np
-
-    total = np.eye(3)
-    for axis, angle in enumerate(angles):
-        i, j = (axis + 1) % 3, (axis + 2) % 3
-        step = np.eye(3)
-        step[[i, j], [i, j]] = np.cos(angle)
-        step[i, j], step[j, i] = -np.sin(angle), np.sin(angle)
-        total = step @ total
-    return total
+    target = np.repeat(np.arange(len(tracks)), [body.n_points for body in _BODIES])
+    return rows + _NOISE * rng.standard_normal(rows.shape), target
 
 
 def votes_of_members(seed: int, jobs: int) -> list[VotesPanel]:
@@ -288,17 +230,21 @@ def _figure_class() -> Any:
     return Figure
 
 
-def _summary(result: DigitsResult) -> Table:
+def _summary(report: Report) -> Table:
     """Return a table of what was found."""
-    import numpy as np
     from rich.table import Table
 
+    summary = report.summary
+    sizes = [str(cluster["size"]) for cluster in summary["clusters"]]
+    rows = (
+        ("clustering error", f"{100 * summary['scores']['error']:.1f} %"),
+        ("normalised mutual information", f"{summary['scores']['nmi']:.3f}"),
+        ("time", f"{summary['seconds']:.1f} s"),
+        ("cluster sizes", " ".join(sizes)),
+        ("subspace dimension", str(summary["subspace_dim"])),
+        ("members", str(summary["n_members"])),
+    )
     table = Table(show_header=False)
-    table.add_row("clustering error", f"{100 * result.error:.1f} %")
-    table.add_row("normalised mutual information", f"{result.nmi:.3f}")
-    table.add_row("time", f"{result.seconds:.1f} s")
-    sizes = np.sort(np.bincount(result.model.labels_))[::-1]
-    table.add_row("cluster sizes", " ".join(str(size) for size in sizes))
-    table.add_row("subspace dimension", str(result.model.subspace_dim_))
-    table.add_row("members", str(result.model.n_members_))
+    for row in rows:
+        table.add_row(*row)
     return table

@@ -6,19 +6,26 @@ Imports NumPy; commands import this module when they run, not to show help.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ekss.cli._options import Method, Step
+from ekss.cli._options import Method, Step, check_jobs, check_seed
 from ekss.cli._output import Voice
 from ekss.cli._reading import Read, Source, read
-from ekss.core.bases import Flats, fit_clusters, group_rows, squared_residuals
-from ekss.core.scaling import unit_rows
+from ekss.core.linalg import (
+    Flats,
+    fit_clusters,
+    group_rows,
+    squared_residuals,
+    unit_rows,
+)
+from ekss.ensemble import estimate_dim, estimate_geometry
 from ekss.methods import CLASSES, imported
+from ekss.runtime.workers import one_blas_thread
 
 _PARAMETERS = {
     "dim": "subspace_dim",
@@ -37,29 +44,9 @@ _OF_MEMBERS = ("n_candidates", "max_iter")
 _LEAST_SHARE = 1e-12
 
 
-@dataclass(frozen=True)
-class Settings:
-    """What the command line sets of a method; None where it says nothing."""
-
-    dim: int | tuple[int, int] | None = None
-    q: int | None = None
-    members: int | str | None = None
-    candidates: int | tuple[int, int] | None = None
-    max_iter: int | None = None
-    affine: bool | None = None
-    remove: int | str | None = None
-    max_samples: int | None = None
-    memory_limit: str | None = None
-
-    def given(self) -> dict[str, Any]:
-        """Return the settings that were made, by name."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: value for name, value in values.items() if value is not None}
-
-    def known_to(self, method: str) -> Settings:
-        """Return the settings that a method has."""
-        known = options_of(method)
-        return Settings(**{k: v for k, v in self.given().items() if k in known})
+def given(**settings: Any) -> dict[str, Any]:
+    """Return the settings that the command line makes; None says nothing."""
+    return {name: value for name, value in settings.items() if value is not None}
 
 
 def options_of(method: str) -> tuple[str, ...]:
@@ -70,34 +57,25 @@ def options_of(method: str) -> tuple[str, ...]:
     return tuple(name for name, word in _PARAMETERS.items() if word in known)
 
 
-def has_subspaces(method: str) -> bool:
-    """Whether the method ends in subspaces, to which new points can be assigned."""
-    return hasattr(_class_of(method), "predict")
-
-
 def check_model(method: str) -> None:
-    """Refuse --model where the method has no subspaces to save."""
-    if not has_subspaces(method):
-        others = [name for name in Method if has_subspaces(name)]
-        raise ValueError(
-            f"--model is not known to method {method}, which finds no subspaces to "
-            f"assign new points to; leave it out, or use method {_any_of(others)}"
-        )
+    """Refuse --model where the method has no subspaces to assign new points to."""
+    known = [name for name in Method if hasattr(_class_of(name), "predict")]
+    if method not in known:
+        why = ", which finds no subspaces to assign new points to"
+        raise _not_known("--model", method, known, why)
 
 
-def check_auto(method: str, settings: Settings) -> None:
+def check_auto(method: str, settings: Mapping[str, Any]) -> None:
     """Refuse --auto where it contradicts a setting, or there is nothing to choose."""
     for name in ("dim", "q"):
-        if name in settings.given():
+        if name in settings:
             raise ValueError(
                 f"--auto together with --{name}: --auto chooses dimension and q from "
-                f"the data; leave out one of the two"
+                "the data; leave out one of the two"
             )
     if method == "paper" or not {"dim", "q"} & set(options_of(method)):
-        raise ValueError(
-            f"--auto is not known to method {method}, which chooses nothing from the "
-            f"data; leave it out, or use method ekss"
-        )
+        why = ", which chooses nothing from the data"
+        raise _not_known("--auto", method, ["ekss"], why)
 
 
 def in_options(text: str) -> str:
@@ -117,17 +95,15 @@ def _option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _any_of(words: Sequence[str]) -> str:
-    """Write a, b or c."""
-    return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
-
-
-@dataclass(frozen=True)
-class Features:
-    """What the estimator sees, and the fitted transformers that made it."""
-
-    rows: NDArray[np.floating]
-    transformers: tuple[Any, ...]
+def _not_known(
+    option: str, method: str, others: Sequence[str], why: str = ""
+) -> ValueError:
+    """Return the error that names the methods which have this option."""
+    words = " or ".join(filter(None, (", ".join(others[:-1]), others[-1])))
+    return ValueError(
+        f"{option} is not known to method {method}{why}; leave it out, or use method "
+        f"{words}"
+    )
 
 
 @dataclass(frozen=True)
@@ -136,27 +112,29 @@ class Task:
 
     source: Source
     clusters: int | str
-    settings: Settings
+    settings: Mapping[str, Any]
     steps: tuple[Step, ...]
     seed: int
     jobs: int
 
-    def estimator(self, method: str, settings: Settings, *, show: bool) -> Any:
-        """Return the unfitted estimator; refuse settings that it does not have."""
+    def __post_init__(self) -> None:
+        check_seed(self.seed)
+        check_jobs(self.jobs)
+
+    def estimator(self, method: str, *, show: bool, strict: bool = True) -> Any:
+        """Return the unfitted estimator; refuse or ignore settings that it lacks."""
         known = options_of(method)
-        for name in settings.given():
-            if name not in known:
+        for name in self.settings:
+            if strict and name not in known:
                 others = [other for other in Method if name in options_of(other)]
-                raise ValueError(
-                    f"{_option(name)} is not known to method {method}; leave it out, "
-                    f"or use method {_any_of(others)}"
-                )
+                raise _not_known(_option(name), method, others)
         if self.clusters == "auto" and method != "ekss":
             raise ValueError(
                 f"-k auto is not known to method {method}; pass a number, or use "
                 "method ekss"
             )
-        params = {_PARAMETERS[name]: value for name, value in settings.given().items()}
+        made = {name: v for name, v in self.settings.items() if name in known}
+        params = {_PARAMETERS[name]: value for name, value in made.items()}
         if method == "ekss":
             from ekss import KSSMember
 
@@ -184,8 +162,13 @@ class Task:
             self._check_dim(n_features)
         return found
 
-    def prepare(self, found: Read, voice: Voice) -> Features:
-        """Fit and apply the steps of --preprocess one after the other."""
+    def prepare(
+        self, found: Read, voice: Voice
+    ) -> tuple[NDArray[np.floating], list[Any]]:
+        """Fit and apply the steps of --preprocess one after the other.
+
+        Return what the estimator sees, and the fitted transformers that made it.
+        """
         rows, fitted = found.points.points, []
         with voice.waiting("preparing"):
             for step in self.steps:
@@ -196,20 +179,20 @@ class Task:
                     raise ValueError(f"--preprocess {step.word}: {error}") from error
                 fitted.append(transformer)
         self._check_dim(rows.shape[1])
-        return Features(rows, tuple(fitted))
+        return rows, fitted
 
-    def as_dict(self, found: Read) -> dict[str, Any]:
+    def summary(self, found: Read) -> dict[str, Any]:
         """Return what was asked, for JSON."""
         return {
             "data": found.as_dict(),
             "preprocess": [step.word for step in self.steps],
-            "settings": self.settings.given(),
+            "settings": self.settings,
             "seed": self.seed,
         }
 
     def _check_dim(self, n_features: int) -> None:
         """Refuse more dimensions than there are features after preprocessing."""
-        dim = self.settings.dim
+        dim = self.settings.get("dim")
         largest = max(dim) if isinstance(dim, tuple) else dim
         if largest is not None and largest > n_features:
             raise ValueError(
@@ -237,16 +220,6 @@ def _transformer(step: Step, image_shape: tuple[int, int] | None, jobs: int) -> 
     return PrincipalComponents(number, center=step.name == "pca")
 
 
-@dataclass(frozen=True)
-class ClusterRow:
-    """One line of the table of clusters; ``energy`` is None for an empty cluster."""
-
-    cluster: int
-    size: int
-    dim: int
-    energy: float | None
-
-
 def score(
     true: NDArray[np.int64] | None, labels: NDArray[np.int64]
 ) -> dict[str, float] | None:
@@ -264,30 +237,47 @@ def score(
 
 def cluster_rows(
     estimator: Any, rows: NDArray[np.floating], seed: int
-) -> list[ClusterRow]:
+) -> list[dict[str, Any]]:
     """Return size, dimension and captured energy of every cluster.
 
-    The subspaces are the estimator's. For an estimator without, subspaces of one
-    dimension, estimated from the points, are fitted to the clusters.
+    The energy is None where points are missing or zero. The subspaces are the
+    estimator's. For an estimator without, subspaces of one dimension, estimated from
+    the points, are fitted to the clusters.
     """
     points = estimator.preparation_(rows.astype(np.float64))
     labels, k = estimator.labels_, int(estimator.n_clusters_)
     if hasattr(estimator, "bases_"):
-        flats = estimator.preparation_.inwards(
-            Flats(estimator.bases_, estimator.offsets_)
-        )
+        flats = Flats(estimator.bases_, estimator.offsets_)
+        flats = estimator.preparation_.inwards(flats)
     else:
         affine = bool(getattr(estimator, "affine_", False))
-        dim = _common_dim(rows, k, seed)
+        rng = np.random.default_rng(seed)
+        # Threads that wait for each other make many small decompositions slow.
+        with one_blas_thread():
+            dim = estimate_dim(unit_rows(rows), k, rng)
         flats = fit_clusters(points, labels, k, dim, affine=affine, seed=seed)
-    return [
-        ClusterRow(number, len(own), flats.bases.shape[2], _energy(own, flat))
-        for number, (own, flat) in enumerate(_by_cluster(points, labels, flats))
-    ]
+    found = []
+    for number, (own, outside) in enumerate(_by_cluster(points, labels, flats)):
+        # The energy in an affine subspace is that about the mean of the points.
+        centre = own.mean(axis=0) if flats.offsets is not None and len(own) else 0.0
+        total = float(np.square(own - centre).sum())
+        row = {"cluster": number, "size": len(own), "dim": flats.bases.shape[2]}
+        found.append(row | {"energy": 1 - min(1.0, outside / total) if total else None})
+    return found
+
+
+def judged_dims(
+    points: NDArray[np.floating], clusters: int, *, affine: bool, seed: int
+) -> tuple[int, ...]:
+    """Return the dimensions that subspaces may have, as EKSS estimates them."""
+    rng = np.random.default_rng(seed)
+    with one_blas_thread():
+        found = estimate_geometry(points, clusters, rng, affine=affine)
+    return tuple(range(found.low, found.high + 1))
 
 
 def residual_share(
-    rows: NDArray[np.floating],
+    points: NDArray[np.floating],
     labels: NDArray[np.int64],
     dims: Sequence[int],
     *,
@@ -301,83 +291,28 @@ def residual_share(
     whatever the labels are, and must not outweigh the others. The measure is the same
     for all methods, and at one dimension it is the cost that K-subspaces minimises.
     """
-    points = _as_judged(rows, affine=affine)
-    shares = [_share_outside(points, labels, dim, affine, seed) for dim in dims]
+    k, total = int(labels.max()) + 1, float(np.square(points).sum())
+    shares = []
+    for dim in dims:
+        flats = fit_clusters(points, labels, k, dim, affine=affine, seed=seed)
+        outside = sum(lost for _, lost in _by_cluster(points, labels, flats))
+        shares.append(outside / total if total > 0 else 0.0)
     if len(shares) == 1:
         return shares[0]
     return float(np.exp(np.log(np.maximum(shares, _LEAST_SHARE)).mean()))
 
 
-def judged_dims(
-    rows: NDArray[np.floating], clusters: int, *, affine: bool, seed: int
-) -> tuple[int, ...]:
-    """Return the dimensions that subspaces may have, as EKSS estimates them."""
-    from ekss.ensemble import estimate_geometry
-    from ekss.runtime.workers import one_blas_thread
-
-    points = _as_judged(rows, affine=affine)
-    rng = np.random.default_rng(seed)
-    with one_blas_thread():
-        found = estimate_geometry(points, clusters, rng, affine=affine)
-    return tuple(range(found.low, found.high + 1))
-
-
-def _common_dim(rows: NDArray[np.floating], clusters: int, seed: int) -> int:
-    """Estimate one dimension for all subspaces."""
-    from ekss.ensemble import estimate_dim
-    from ekss.runtime.workers import one_blas_thread
-
-    rng = np.random.default_rng(seed)
-    # Threads that wait for each other make many small decompositions slow.
-    with one_blas_thread():
-        return estimate_dim(unit_rows(rows), clusters, rng)
-
-
-def _as_judged(rows: NDArray[np.floating], *, affine: bool) -> NDArray[np.floating]:
+def as_judged(rows: NDArray[np.floating], *, affine: bool) -> NDArray[np.floating]:
     """Scale rows to unit length for linear subspaces, centre them for affine ones."""
     exact = rows.astype(np.float64)
     return exact - exact.mean(axis=0) if affine else unit_rows(exact)
 
 
-def _share_outside(
-    points: NDArray[np.floating],
-    labels: NDArray[np.int64],
-    dim: int,
-    affine: bool,
-    seed: int,
-) -> float:
-    k = int(labels.max()) + 1
-    flats = fit_clusters(points, labels, k, dim, affine=affine, seed=seed)
-    outside = sum(
-        float(squared_residuals(own, flat).sum())
-        for own, flat in _by_cluster(points, labels, flats)
-    )
-    total = float(np.square(points).sum())
-    return outside / total if total > 0 else 0.0
-
-
 def _by_cluster(
     points: NDArray[np.floating], labels: NDArray[np.int64], flats: Flats
-) -> list[tuple[NDArray[np.floating], Flats]]:
-    """Return the points of every cluster with the cluster's subspace."""
+) -> Iterator[tuple[NDArray[np.floating], float]]:
+    """Yield the points of every cluster, and their energy outside its subspace."""
     bases, offsets = flats.bases.astype(np.float64), flats.offsets
-    return [
-        (
-            points[rows],
-            Flats(bases[[k]], None if offsets is None else offsets[[k]]),
-        )
-        for k, rows in enumerate(group_rows(labels, len(bases)))
-    ]
-
-
-def _energy(points: NDArray[np.floating], flat: Flats) -> float | None:
-    """Return the share of the points' energy that lies in the subspace.
-
-    For an affine subspace, the energy about the mean of the points.
-    """
-    if not len(points):
-        return None
-    centred = points if flat.offsets is None else points - points.mean(axis=0)
-    total = float(np.square(centred).sum())
-    outside = float(squared_residuals(points, flat).sum())
-    return max(0.0, 1 - outside / total) if total > 0 else None
+    for k, rows in enumerate(group_rows(labels, len(bases))):
+        flat = Flats(bases[[k]], None if offsets is None else offsets[[k]])
+        yield points[rows], float(squared_residuals(points[rows], flat).sum())

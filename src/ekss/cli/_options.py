@@ -16,13 +16,14 @@ import typer
 
 from ekss.methods import CLASSES
 
-work = partial(typer.Option, rich_help_panel="Clustering")
-reading = partial(typer.Option, rich_help_panel="Reading")
-results = partial(typer.Option, rich_help_panel="Results")
+argument = partial(typer.Argument, show_default=False)
+_option = partial(typer.Option, show_default=False)
+work = partial(_option, rich_help_panel="Clustering")
+reading = partial(_option, rich_help_panel="Reading")
+results = partial(_option, rich_help_panel="Results")
 messages = partial(typer.Option, rich_help_panel="Messages")
 
 _STEPS = "unit, remove:N, pca:N, svd:N, scatter or scatter:J"
-
 
 if TYPE_CHECKING:
 
@@ -57,28 +58,30 @@ def whole_number(value: str | int) -> int:
     return int(text)
 
 
+number = partial(work, parser=whole_number)
+labels_file = partial(
+    results, "--output", "-o", help="File of the labels: .csv .tsv .parquet .npy."
+)
+
 Data = Annotated[
     Path,
-    typer.Argument(
+    argument(
         metavar="DATA",
-        help="File .npy .npz .csv .tsv .parquet .mat .h5, or a directory of images.",
-        show_default=False,
+        help="File .npy .npz .csv .tsv .parquet .mat .h5, a directory of images, or - "
+        "for the text of a .csv on standard input.",
     ),
 ]
 Clusters = Annotated[
     str,
     work(
-        "--clusters",
-        "-k",
+        *("--clusters", "-k"),
         metavar="K",
         help="Number of clusters; auto finds it (method ekss).",
-        show_default=False,
     ),
 ]
 Dim = Annotated[
     str | None,
     work(
-        "--dim",
         metavar="D",
         help="Dimension of the subspaces: 3, or for ekss also a range, 2-5.",
         show_default="from the data; paper: 3",
@@ -95,7 +98,6 @@ Affine = Annotated[
 Preprocess = Annotated[
     str | None,
     work(
-        "--preprocess",
         metavar="STEPS",
         help="Comma-separated, in order: unit (rows to unit length), remove:N (leading "
         "components), pca:N, svd:N (pca without centring), scatter (images).",
@@ -104,19 +106,11 @@ Preprocess = Annotated[
 ]
 Seed = Annotated[
     int,
-    work(
-        parser=whole_number,
-        metavar="S",
-        help="The same seed gives the same labels.",
-    ),
+    number(metavar="S", help="The same seed gives the same labels.", show_default=True),
 ]
 Jobs = Annotated[
     int,
-    work(
-        parser=whole_number,
-        metavar="N",
-        help="Parallel workers; -1 uses all cores.",
-    ),
+    number(metavar="N", help="Parallel workers; -1 uses all cores.", show_default=True),
 ]
 Key = Annotated[
     str | None,
@@ -140,40 +134,29 @@ Header = Annotated[
 ]
 DropColumn = Annotated[
     list[str] | None,
-    reading(
-        metavar="NAME",
-        help="Column to leave out; may be given several times.",
-        show_default=False,
-    ),
+    reading(metavar="NAME", help="Column to leave out; may be given several times."),
 ]
 ImageSize = Annotated[
     str | None,
     reading(
         metavar="HxW",
         help="Height and width of the images; those of a directory are resized to it.",
-        show_default=False,
     ),
 ]
 Labels = Annotated[
-    Path | None,
-    reading(help="File of the true labels, for scoring only.", show_default=False),
+    Path | None, reading(help="File of the true labels, for scoring only.")
 ]
 LabelsKey = Annotated[
     str | None,
-    reading(
-        help="Array or column of the true labels; without --labels, one in DATA.",
-        show_default=False,
-    ),
+    reading(help="Array or column of the true labels; without --labels, one in DATA."),
 ]
 Quiet = Annotated[bool, messages("--quiet", help="Print nothing but errors.")]
 Json = Annotated[bool, messages("--json", help="Print one JSON object, nothing else.")]
 Debug = Annotated[bool, messages("--debug", help="Show where an error was raised.")]
 DataHome = Annotated[
     Path | None,
-    typer.Option(
-        "--data-home",
-        help="Directory of the data files; otherwise EKSS_DATA, or the user's cache.",
-        show_default=False,
+    _option(
+        help="Directory of the data files; otherwise EKSS_DATA, or the user's cache."
     ),
 ]
 
@@ -264,18 +247,17 @@ def methods_of(text: str) -> tuple[str, ...]:
 
 def steps_of(text: str | None) -> tuple[Step, ...]:
     """Read a comma-separated list such as ``unit,remove:2,pca:50``."""
-    if text is None:
-        return ()
-    return tuple(_step(word.strip()) for word in text.split(","))
-
-
-def _step(word: str) -> Step:
-    match = re.fullmatch(r"([a-z]+)(?::([0-9]+))?", word)
-    if match is None or match[1] not in ("unit", "remove", "pca", "svd", "scatter"):
-        raise ValueError(f"--preprocess has {word!r}; choose from {_STEPS}")
-    name, number = match[1], None if match[2] is None else int(match[2])
-    if name == "unit" and number is not None:
-        raise ValueError(f"--preprocess has {word!r}; unit takes no number")
-    if name in ("remove", "pca", "svd") and number is None:
-        raise ValueError(f"--preprocess has {word!r}; say how many, such as {name}:2")
-    return Step(name, number)
+    steps = []
+    for word in () if text is None else (word.strip() for word in text.split(",")):
+        match = re.fullmatch(r"(unit|remove|pca|svd|scatter)(?::([0-9]+))?", word)
+        if match is None:
+            raise ValueError(f"--preprocess has {word!r}; choose from {_STEPS}")
+        name, number = match[1], None if match[2] is None else int(match[2])
+        if name == "unit" and number is not None:
+            raise ValueError(f"--preprocess has {word!r}; unit takes no number")
+        if name in ("remove", "pca", "svd") and number is None:
+            raise ValueError(
+                f"--preprocess has {word!r}; say how many, such as {name}:2"
+            )
+        steps.append(Step(name, number))
+    return tuple(steps)

@@ -6,35 +6,35 @@ stderr and an exit code.
 
 from __future__ import annotations
 
+import errno
+import hashlib
 import json
 import os
 import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
+
+from ekss.cli._options import check_voice
+from ekss.runtime.files import scratch_folder
+from ekss.runtime.untrusted import why_not_regular
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-# Exit codes.
-FAILED = 1
-BAD_INPUT = 2
-STOPPED = 130
-
+FAILED, BAD_INPUT, STOPPED = 1, 2, 130  # exit codes
+STDIN = Path("-")  # in the place of DATA: text as in a .csv file
 LABEL_ENDINGS = (".csv", ".tsv", ".parquet", ".npy")
 _PACKAGES = {".parquet": ("pyarrow", "files"), ".html": ("jinja2", "report")}
-# Rows of a table of clusters that are shown; more would scroll the summary away.
-_MOST_ROWS = 20
-# Columns of output that goes to a file or a pipe, so that no row of a table wraps.
-_WIDTH_OF_FILES = 160
-
+_MOST_ROWS = 20  # of a table of clusters; more would scroll the summary away
+_WIDTH_OF_FILES = 160  # columns of output to a file or a pipe; no row of a table wraps
 # Since about 0.25 Typer has its own copy of click; this finds the class in either.
 _CommandLineError: type[Exception] = next(
     kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException"
@@ -48,6 +48,12 @@ class Failure(Exception):
 
 def run(app: typer.Typer, arguments: Sequence[str]) -> int:
     """Run the application; report errors on stderr and return the exit code."""
+    for argument in arguments:
+        try:
+            argument.encode()
+        except UnicodeEncodeError:
+            text = f"{argument} is not a name in UTF-8; rename the file"
+            return tell(text, BAD_INPUT)
     try:
         code = app(args=list(arguments), prog_name="ekss", standalone_mode=False)
     except _CommandLineError as error:
@@ -73,8 +79,43 @@ def run(app: typer.Typer, arguments: Sequence[str]) -> int:
 
 def tell(text: str, code: int) -> int:
     """Write one line on stderr and return the exit code."""
-    typer.echo(f"ekss: {one_line(text)}", err=True)
+    typer.echo(f"ekss: {visible(one_line(text))}", err=True)
     return code
+
+
+def visible(text: str) -> str:
+    r"""Write characters that steer a terminal, or that have no glyph, as escapes.
+
+    Names of files and columns may hold them, and could so colour, hide or overwrite
+    what is printed.
+
+    Examples
+    --------
+    >>> from ekss.cli._output import visible
+    >>> print(visible("a\x1b[31m.csv"))
+    a\x1b[31m.csv
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        letter if letter.isprintable() or letter == "\n" else _escaped(letter)
+        for letter in text
+    )
+
+
+def visible_in(value: Any) -> Any:
+    """Do the same with every text in a value of JSON."""
+    if isinstance(value, str):
+        return visible(value)
+    if isinstance(value, list):
+        return [visible_in(entry) for entry in value]
+    if isinstance(value, dict):
+        return {visible(key): visible_in(entry) for key, entry in value.items()}
+    return value
+
+
+def _escaped(letter: str) -> str:
+    return letter.encode("unicode_escape").decode("ascii")
 
 
 def one_line(text: str) -> str:
@@ -94,7 +135,7 @@ def guarded(debug: bool) -> Iterator[None]:
         raise
     except Exception:
         if debug:
-            traceback.print_exc(file=sys.stderr)
+            sys.stderr.write(visible(traceback.format_exc()))
         raise
 
 
@@ -116,9 +157,8 @@ def collected_warnings() -> Iterator[list[str]]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         yield texts
-    for warning in caught:
-        if issubclass(warning.category, UserWarning):
-            texts.append(one_line(str(warning.message)))
+    found = [w.message for w in caught if issubclass(w.category, UserWarning)]
+    texts += [one_line(str(message)) for message in found]
 
 
 def _refuse_line(error: Exception) -> int:
@@ -144,14 +184,15 @@ def _described(error: Exception) -> str:
 class Voice:
     """Prints for people on stdout; silent with ``--quiet`` and ``--json``."""
 
-    def __init__(self, silent: bool) -> None:
+    def __init__(self, quiet: bool, as_json: bool = False) -> None:
         from rich.console import Console
 
-        self.silent = silent
-        self._out = Console(quiet=silent)
+        check_voice(quiet, as_json)
+        self.silent, self._as_json = quiet or as_json, as_json
+        self._out = Console(quiet=self.silent)
         if not self._out.is_terminal:
             self._out.width = _WIDTH_OF_FILES
-        self._err = Console(stderr=True, quiet=silent)
+        self._err = Console(stderr=True, quiet=self.silent)
 
     def plan(self, lines: Sequence[tuple[str, str]]) -> None:
         """Print what will be done."""
@@ -176,8 +217,7 @@ class Voice:
     def rows(self, table: Table) -> None:
         """Print a table of clusters, or the beginning of a long one."""
         hidden = table.row_count - _MOST_ROWS
-        if hidden > 0:
-            del table.rows[_MOST_ROWS:]
+        del table.rows[_MOST_ROWS:]
         self.show(table)
         if hidden > 0:
             self.line(f"... and {hidden} more clusters; --json shows them all")
@@ -190,6 +230,12 @@ class Voice:
                 f"NMI {scores['nmi']:.3f}, ARI {scores['ari']:.3f}"
             )
 
+    def json(self, command: str, summary: Mapping[str, Any]) -> None:
+        """Print the summary of a command as one JSON object, if that is wanted."""
+        if self._as_json:
+            told = {"format": 1, "command": command, **summary}
+            typer.echo(json.dumps(told, indent=2, allow_nan=False))
+
     def stage(self, text: str) -> None:
         """Announce on stderr what the next progress bars belong to."""
         say(self._err, text)
@@ -200,19 +246,15 @@ class Voice:
         if self.silent or not self._err.is_terminal:
             yield
             return
-        with self._err.status(text):
+        from rich.markup import escape
+
+        with self._err.status(escape(visible(text))):
             yield
 
 
 def say(console: Console, text: str) -> None:
     """Print a line as it is: no markup, no colours, no line breaks."""
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
-
-
-def say_json(command: str, summary: Mapping[str, Any]) -> None:
-    """Print the summary of a command as one JSON object."""
-    told = {"format": 1, "command": command, **summary}
-    typer.echo(json.dumps(told, indent=2, allow_nan=False))
+    console.print(visible(text), markup=False, highlight=False, soft_wrap=True)
 
 
 def table(headings: Sequence[str], left: Sequence[str] = ()) -> Table:
@@ -222,9 +264,8 @@ def table(headings: Sequence[str], left: Sequence[str] = ()) -> Table:
 
     made = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for heading in headings:
-        made.add_column(
-            heading, justify="left" if heading in left else "right", no_wrap=True
-        )
+        side: Literal["left", "right"] = "left" if heading in left else "right"
+        made.add_column(heading, justify=side, no_wrap=True)
     return made
 
 
@@ -251,7 +292,10 @@ def counted(number: int, noun: str) -> str:
 
 @dataclass(frozen=True)
 class Output:
-    """A file to be written by ``write``, and files that it writes beside it."""
+    """A file to be written by ``write``, and files that it writes beside it.
+
+    The last of these, a JSON object, gets the digests of all outputs of the command.
+    """
 
     path: Path
     write: Callable[[Path], object]
@@ -265,7 +309,7 @@ class Output:
 
 def default_output(data: Path, ending: str) -> Path:
     """Return a file in the current directory that is named after the data."""
-    path = data.resolve()
+    path = Path("stdin") if data == STDIN else place_of(data)
     return Path(f"{path.name if path.is_dir() else path.stem}-{ending}.csv")
 
 
@@ -280,10 +324,10 @@ def check_ending(path: Path, endings: Sequence[str], what: str) -> Path:
 
 def check_outputs(paths: Iterable[Path], inputs: Iterable[Path | None]) -> None:
     """Refuse files that could not be written, or that are read."""
-    read = [path.resolve() for path in inputs if path is not None]
+    read = [place_of(path) for path in inputs if path is not None]
     seen: set[Path] = set()
     for path in paths:
-        place = path.resolve()
+        place = place_of(path)
         if place in read:
             raise ValueError(
                 f"{path} is read and would be overwritten; name another file"
@@ -299,46 +343,73 @@ def write_all(outputs: Sequence[Output]) -> tuple[Path, ...]:
     """Write every file beside its place, then move all of them there.
 
     A failure before the last file is complete leaves every earlier file as it was.
+    The file with the digests of the others is moved last, so what a kill between two
+    moves leaves can be told by ``ekss inspect``.
     """
-    import shutil
-
-    folders: list[Path] = []
-    try:
-        moves = []
+    moves: list[tuple[Path, Path]] = []
+    seals: list[tuple[Path, Path]] = []
+    with ExitStack() as stack:
         for output in outputs:
-            folder = _new_folder(_place(output.path).parent)
-            folders.append(folder)
-            _write(output, folder / output.path.name)
-            moves += [(folder / path.name, _place(path)) for path in output.paths]
-        for made, path in moves:
+            parent = place_of(output.path).parent
+            folder = stack.enter_context(scratch_folder(parent))
+            try:
+                output.write(folder / output.path.name)
+            except OSError as error:
+                raise Failure(
+                    f"{output.path} was not written: {error.strerror or error}; "
+                    "earlier files are unchanged"
+                ) from error
+            made_here = [(folder / p.name, place_of(p)) for p in output.paths]
+            if output.beside:
+                seals.append(made_here.pop())
+            moves += made_here
+        for made, path in seals:
+            _seal(made, {os.path.relpath(p, path.parent): m for m, p in moves})
+        for made, path in (*moves, *seals):
             if path.exists():
-                os.chmod(made, path.stat().st_mode & 0o7777)
-            os.replace(made, path)
-    finally:
-        for folder in folders:
-            shutil.rmtree(folder, ignore_errors=True)
+                made.chmod(path.stat().st_mode & 0o7777)
+            made.replace(path)
     return tuple(path for output in outputs for path in output.paths)
 
 
-def _new_folder(parent: Path) -> Path:
-    import tempfile
-
-    return Path(tempfile.mkdtemp(prefix=".ekss-", dir=parent))
-
-
-def _place(path: Path) -> Path:
-    """Return the file itself, even behind a link."""
-    return Path(os.path.realpath(path))
+def _seal(summary: Path, files: Mapping[str, Path]) -> None:
+    """Add the digests of files to a summary in JSON."""
+    told = json.loads(summary.read_text(encoding="utf-8"))
+    told["files"] = {name: _digest(path) for name, path in files.items()}
+    text = json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False)
+    summary.write_text(text + "\n", encoding="utf-8")
 
 
-def _write(output: Output, place: Path) -> None:
+def changed_files(summary: Path, files: Mapping[str, str]) -> list[str]:
+    """Say which files of a summary are not those that were written with it."""
+    told = []
+    for name, digest in files.items():
+        path = summary.parent / name
+        if why_not_regular(path) is not None:
+            told.append(f"{path}, written with {summary}, is not there any more")
+        elif _digest(path) != digest:
+            told.append(
+                f"{path} is not the file that was written with {summary}: it was "
+                "changed, or another run was stopped halfway; run the command again"
+            )
+    return told
+
+
+def _digest(path: Path) -> str:
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def place_of(path: Path) -> Path:
+    """Return where a path leads; refuse links that lead in a circle."""
     try:
-        output.write(place)
+        os.stat(path)
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise Failure(
-            f"{output.path} was not written: {reason}; earlier files are unchanged"
-        ) from error
+        if error.errno == errno.ELOOP:
+            raise ValueError(
+                f"{path} is a link that leads back to itself; name another file"
+            ) from error
+    return Path(os.path.realpath(path))
 
 
 def _check_packages(paths: Iterable[Path]) -> None:
@@ -358,7 +429,7 @@ def _check_writable(path: Path) -> None:
     if path.exists() and not path.is_file():
         kind = "a directory" if path.is_dir() else "not a regular file"
         raise ValueError(f"{path} is {kind}; name a file to write")
-    folder = _place(path).parent
+    folder = place_of(path).parent
     if not folder.is_dir():
         shown = folder if path.is_symlink() else path.parent
         raise ValueError(
@@ -368,9 +439,10 @@ def _check_writable(path: Path) -> None:
     if path.exists() and not os.access(path, os.W_OK):
         raise ValueError(f"{path} is write-protected; name another file")
     try:
-        _new_folder(folder).rmdir()
+        with scratch_folder(folder):
+            pass
     except OSError as error:
-        reason = error.strerror or error
         raise ValueError(
-            f"{path} cannot be written: {reason}; choose another directory"
+            f"{path} cannot be written: {error.strerror or error}; choose another "
+            "directory"
         ) from error

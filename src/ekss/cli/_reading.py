@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from ekss.cli._options import Step, size_of
-from ekss.cli._output import counted
+from ekss.cli._output import STDIN, counted, place_of
+from ekss.runtime.untrusted import why_not_regular
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,9 +22,6 @@ if TYPE_CHECKING:
 
     from ekss.io import Points
 
-_TABLES = (".csv", ".tsv", ".parquet")
-# What --id-column says where no column names the rows.
-_NO_COLUMN = "none"
 _LEAVE_COLUMN = (
     "leave the column out with --drop-column, or name it with --id-column or, if it "
     "holds true labels, with --labels-key"
@@ -37,47 +37,44 @@ _IN_OPTIONS = (
     (r"\bleave key and\b", "leave KEY and"),
     (r"\bid_column, header and drop\b", "--id-column, --header and --drop-column"),
     (r"\bid_column=False\b", "--id-column none"),
+    (r"\bmemory_limit=", "--memory-limit "),
     (r"\bheader=True\b", "--header"),
     (r"\bheader=False\b", "--no-header"),
     (r"\bdrop the column, or make it the id column", _LEAVE_COLUMN),
 )
 
 
-@dataclass(frozen=True)
-class _Doubts:
-    """When a column is doubted, and how columns are shown."""
-
-    # A column with more of the sum of squares decides the subspaces alone.
-    dominant: float = 0.9
-    # In fewer rows values may increase by chance: 1 in 12! for a column.
-    fewest_rows: int = 12
-    # n whole numbers drawn from R values are all different with probability about
-    # exp(-n^2 / 2R); below exp(-12) they are different on purpose.
-    log_chance: float = 12.0
-    # If more columns look like row numbers, it is the nature of the data.
-    most_counters: int = 2
-    # Names of columns that fit on a line.
-    shown: int = 8
-    # Rows in float64 at a time: 4096 x 1000 columns are 32 MB.
-    rows_at_once: int = 4096
+# A column with more of the sum of squares decides the subspaces alone.
+_DOMINANT = 0.9
+# In fewer rows values may increase by chance: 1 in 12! for a column.
+_FEWEST_ROWS = 12
+# n whole numbers drawn from R values are all different with probability about
+# exp(-n^2 / 2R); below exp(-12) they are different on purpose.
+_LOG_CHANCE = 12.0
+_MOST_COUNTERS = 2  # if more columns look like row numbers, it is the data's nature
+_SHOWN = 8  # names of columns that fit on a line
+_BLOCK = 2**20
+_ROWS_AT_ONCE = 4096  # in float64: with 1000 columns 32 MB
 
 
-_DOUBTS = _Doubts()
+def _is_table(path: Path) -> bool:
+    return path.suffix.lower() in (".csv", ".tsv", ".parquet")
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where data and labels are, in the words of the command line."""
+    """Where data and labels are: the options of the panel "Reading"."""
 
     data: Path
     key: str | None = None
     id_column: str | None = None
-    header: bool | str = "auto"
-    drop: tuple[str, ...] = ()
-    columns: tuple[str, ...] | None = None
-    image_size: tuple[int, int] | None = None
+    header: bool | str | None = None
+    drop: Sequence[str] | None = None
+    image_size: str | None = None
     labels: Path | None = None
     labels_key: str | None = None
+    columns: tuple[str, ...] | None = None  # of a saved model
+    memory_limit: str | None = None
 
     @property
     def label_file(self) -> Path | None:
@@ -89,37 +86,11 @@ class Source:
     @property
     def left_out(self) -> tuple[str, ...]:
         """Columns that are not features: dropped ones, and that of the true labels."""
-        if (
-            self.labels_key is not None
-            and self.data.suffix.lower() in _TABLES
-            and self.label_file is not None
-            and self.label_file.resolve() == self.data.resolve()
-        ):
-            return (*self.drop, self.labels_key)
-        return self.drop
-
-
-def source_of(
-    data: Path,
-    key: str | None,
-    id_column: str | None,
-    header: bool | None,
-    drop_column: list[str] | None,
-    image_size: str | None,
-    labels: Path | None,
-    labels_key: str | None,
-) -> Source:
-    """Return the source that the options of the panel "Reading" describe."""
-    return Source(
-        data,
-        key=key,
-        id_column=id_column,
-        header="auto" if header is None else header,
-        drop=tuple(drop_column or ()),
-        image_size=size_of(image_size),
-        labels=labels,
-        labels_key=labels_key,
-    )
+        dropped, file = tuple(self.drop or ()), self.label_file
+        if self.labels_key is None or file is None or not _is_table(self.data):
+            return dropped
+        same = place_of(file) == place_of(self.data)
+        return (*dropped, self.labels_key) if same else dropped
 
 
 @dataclass(frozen=True)
@@ -152,18 +123,56 @@ class Read:
 
 def read(source: Source, *, least_rows: int = 2) -> Read:
     """Read everything, or raise with one line that says what is wrong."""
+    if source.data == STDIN:
+        with TemporaryDirectory() as folder:
+            return _read_stdin(source, Path(folder) / "stdin.csv", least_rows)
     with _in_options("--key"):
         points = _points(source, least_rows)
+    path, key = source.label_file, source.labels_key
+    if path is None:
+        return Read(points, None)
+    from ekss.io import read_labels
+
+    name = "column" if _is_table(path) else "key"
     with _in_options("--labels-key"):
-        labels = _labels(source, len(points.points))
+        labels = read_labels(path, **{name: key}, memory_limit=source.memory_limit)
+    if len(labels) != len(points.points):
+        raise ValueError(
+            f"{path} has {len(labels)} labels but {source.data} has "
+            f"{len(points.points)} points; pass one label per point"
+        )
     return Read(points, labels)
 
 
+def _read_stdin(source: Source, copy: Path, least_rows: int) -> Read:
+    """Copy standard input into a file, because it is read more than once; read that."""
+    from ekss.runtime.memory import in_bytes, limit_of
+
+    most = limit_of(source.memory_limit, 0.0).bytes
+    with open(copy, "wb") as stream:
+        while block := sys.stdin.buffer.read(_BLOCK):
+            stream.write(block)
+            if stream.tell() > most:
+                raise ValueError(
+                    f"standard input has more than {in_bytes(most)}, which is all that "
+                    "may be taken; write it to a file, and take a part of that"
+                )
+    try:
+        found = read(replace(source, data=copy), least_rows=least_rows)
+    except ValueError as error:
+        raise ValueError(str(error).replace(str(copy), "standard input")) from error
+    return replace(found, points=replace(found.points, source="standard input"))
+
+
 def check_there(source: Source) -> None:
-    """Refuse missing files at once, before anything large is imported."""
+    """Refuse missing files and a wrong size at once, before large imports."""
+    size_of(source.image_size)
     for path in (source.data, source.labels):
-        if path is not None and not path.exists():
-            raise ValueError(f"{path} does not exist; check the path")
+        if path is None or path == STDIN or path.is_dir():
+            continue
+        reason = why_not_regular(path)
+        if reason is not None:
+            raise ValueError(f"{path} {reason}")
 
 
 def plan_lines(found: Read, steps: Sequence[Step] = ()) -> list[tuple[str, str]]:
@@ -215,23 +224,20 @@ def _points(source: Source, least_rows: int) -> Points:
         read_points,
         source.data,
         key=source.key,
-        id_column=False if source.id_column == _NO_COLUMN else source.id_column,
-        header=source.header,
+        id_column=False if source.id_column == "none" else source.id_column,
+        header="auto" if source.header is None else source.header,
         drop=source.left_out,
         columns=source.columns,
         least_rows=least_rows,
+        memory_limit=source.memory_limit,
     )
-    size = source.image_size
+    size = size_of(source.image_size)
     if size is None or source.data.is_dir():
         return read_with(image_size=size)
     points = read_with()
     if points.kind == "images":
         return points if points.image_shape == size else read_with(image_size=size)
-    return _seen_as_images(points, size)
-
-
-def _seen_as_images(points: Points, size: tuple[int, int]) -> Points:
-    """Take the rows of a table as the pixels of images."""
+    # The rows of a table are taken as the pixels of images.
     height, width = size
     n_features = points.points.shape[1]
     if points.kind != "table" or height * width != n_features:
@@ -240,26 +246,6 @@ def _seen_as_images(points: Points, size: tuple[int, int]) -> Points:
             f"of {points.source} have {n_features} numbers; pass the size they have"
         )
     return replace(points, kind="images", image_shape=size)
-
-
-def _labels(source: Source, n: int) -> NDArray[np.int64] | None:
-    from ekss.io import read_labels
-
-    path = source.label_file
-    if path is None:
-        return None
-    column = path.suffix.lower() in _TABLES
-    labels = read_labels(
-        path,
-        key=None if column else source.labels_key,
-        column=source.labels_key if column else None,
-    )
-    if len(labels) != n:
-        raise ValueError(
-            f"{path} has {len(labels)} labels but {source.data} has {n} points; pass "
-            "one label per point"
-        )
-    return labels
 
 
 def left_out(found: Read) -> list[str]:
@@ -281,58 +267,56 @@ def doubts(found: Read, steps: Sequence[Step] = ()) -> list[str]:
     return [*_counters(points), *_dominant(points, steps)]
 
 
-def _counters(points: Points) -> list[str]:
+def _counters(points: Points) -> Iterator[str]:
     """Warn of columns that number the rows."""
     rows = points.points
-    if len(rows) < _DOUBTS.fewest_rows:
-        return []
+    if len(rows) < _FEWEST_ROWS:
+        return
     found = [j for j in range(rows.shape[1]) if _numbers_rows(rows[:, j])]
-    if len(found) > _DOUBTS.most_counters:
-        return []
-    return [
-        f"{_called(points, j)} is used as a feature but looks like an identifier: its "
-        f"whole numbers from {rows[:, j].min():.0f} to {rows[:, j].max():.0f} are all "
-        f"different; unless it is a measurement, {_removal(points, j)}"
-        f"{_naming(points, j)}"
-        for j in found
-    ]
+    for j in found if len(found) <= _MOST_COUNTERS else ():
+        called, removal = _column(points, j)
+        naming = ""
+        if points.columns is not None and points.ids is None:
+            naming = f", or name the rows by it: --id-column {points.columns[j]!r}"
+        yield (
+            f"{called} is used as a feature but looks like an identifier: its whole "
+            f"numbers from {rows[:, j].min():.0f} to {rows[:, j].max():.0f} are all "
+            f"different; unless it is a measurement, {removal}{naming}"
+        )
 
 
 def _numbers_rows(values: NDArray[np.floating]) -> bool:
     """Whether whole numbers increase from row to row, or differ as if by intention."""
     import numpy as np
 
-    start = values[: _DOUBTS.fewest_rows]
-    if not np.array_equal(start, np.rint(start)):
-        return False
-    if not np.array_equal(values, np.rint(values)):
-        return False
+    for some in (values[:_FEWEST_ROWS], values):  # most columns fail at the start
+        if not np.array_equal(some, np.rint(some)):
+            return False
     if (np.diff(values) > 0).all():
         return True
     span = float(values.max()) - float(values.min()) + 1
-    if len(values) > span or len(values) ** 2 < 2 * span * _DOUBTS.log_chance:
+    if len(values) > span or len(values) ** 2 < 2 * span * _LOG_CHANCE:
         return False
     return len(np.unique(values)) == len(values)
 
 
-def _dominant(points: Points, steps: Sequence[Step]) -> list[str]:
+def _dominant(points: Points, steps: Sequence[Step]) -> Iterator[str]:
     """Warn of a column beside which the others hardly count.
 
     The step pca takes the mean of the points away, and remove what they share.
     """
-    if any(step.name == "remove" for step in steps):
-        return []
-    energy = _energies(points.points, any(step.name == "pca" for step in steps))
+    done = {step.name for step in steps}
+    energy = _energies(points.points, "pca" in done)
     j, total = int(energy.argmax()), float(energy.sum())
-    if total <= 0 or energy[j] <= _DOUBTS.dominant * total:
-        return []
+    if "remove" in done or total <= 0 or energy[j] <= _DOMINANT * total:
+        return
     share = 100 * energy[j] / total
     shown = "over 99.9 %" if share > 99.9 else f"{share:.1f} %"
-    return [
-        f"{_called(points, j)} holds {shown} of the energy (sum of squares), so the "
-        "clusters depend on it alone; bring the columns to one scale, or "
-        f"{_removal(points, j)}"
-    ]
+    called, removal = _column(points, j)
+    yield (
+        f"{called} holds {shown} of the energy (sum of squares), so the clusters "
+        f"depend on it alone; bring the columns to one scale, or {removal}"
+    )
 
 
 def _energies(rows: NDArray[np.floating], centred: bool) -> NDArray[np.float64]:
@@ -344,36 +328,27 @@ def _energies(rows: NDArray[np.floating], centred: bool) -> NDArray[np.float64]:
     if scale <= 0:
         return energies
     mean = (rows / scale).mean(axis=0, dtype=np.float64) if centred else 0.0
-    for first in range(0, len(rows), _DOUBTS.rows_at_once):
-        block = rows[first : first + _DOUBTS.rows_at_once].astype(np.float64) / scale
+    for first in range(0, len(rows), _ROWS_AT_ONCE):
+        block = rows[first : first + _ROWS_AT_ONCE].astype(np.float64) / scale
         energies += np.square(block - mean).sum(axis=0)
     return energies
 
 
-def _called(points: Points, column: int) -> str:
+def _column(points: Points, j: int) -> tuple[str, str]:
+    """Say which column it is, and how to leave it out; arrays have no option for it."""
+    number = j if points.columns is None else points.columns[j]
+    called = f"column {number} (counted from 0)"
     if points.feature_names is not None:
-        return f"column {points.feature_names[column]!r} of {points.source}"
-    number = column if points.columns is None else points.columns[column]
-    return f"column {number} (counted from 0) of {points.source}"
-
-
-def _removal(points: Points, column: int) -> str:
-    """Say how to leave a column out; arrays have no options for it."""
-    if points.columns is None:
-        return "leave it out of the array"
-    return f"leave it out with --drop-column {points.columns[column]!r}"
-
-
-def _naming(points: Points, column: int) -> str:
-    """Say how to name the rows by a column, if they have no names yet."""
-    if points.columns is None or points.ids is not None:
-        return ""
-    return f", or name the rows by it: --id-column {points.columns[column]!r}"
+        called = f"column {points.feature_names[j]!r}"
+    removal = "leave it out of the array"
+    if points.columns is not None:
+        removal = f"leave it out with --drop-column {points.columns[j]!r}"
+    return f"{called} of {points.source}", removal
 
 
 def _listed(names: Sequence[str]) -> str:
     """Write names; if there are many, the first ones and the last."""
-    if len(names) <= _DOUBTS.shown:
+    if len(names) <= _SHOWN:
         return ", ".join(names)
-    shown = ", ".join(names[: _DOUBTS.shown - 2])
+    shown = ", ".join(names[: _SHOWN - 2])
     return f"{shown}, ..., {names[-1]} ({len(names)} columns)"

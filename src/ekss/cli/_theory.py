@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,123 +25,96 @@ from ekss.cli._options import (
     LabelsKey,
     Quiet,
     Seed,
+    reading,
+    results,
 )
 
 if TYPE_CHECKING:
-    from ekss.cli._reading import Source
     from ekss.report import Guarantees
 
 _MOST_CLUSTERS = 20  # lines of a table that a terminal shows at once
 _MOST_POINTS = 5  # of the worst points
-_CHOICES, _MODEL, _RESULTS = "Methods", "Assumptions", "Results"
+_COLOURS = {True: "green", False: "red", None: "yellow"}
+
+_methods = partial(typer.Option, rich_help_panel="Methods", min=1)
+_assumptions = partial(typer.Option, rich_help_panel="Assumptions", min=1)
 
 LabelFile = Annotated[
     Path | None,
-    typer.Option(
+    reading(
         help="File of the labels; without it they are in DATA (--labels-key).",
         show_default=False,
-        rich_help_panel="Reading",
     ),
 ]
 Dim = Annotated[
     int | None,
-    typer.Option(
+    _assumptions(
         help="Dimension of every cluster's subspace.",
-        min=1,
         show_default="of each cluster, from its points",
-        rich_help_panel=_MODEL,
     ),
 ]
 Neighbours = Annotated[
     int | None,
-    typer.Option(
+    _methods(
         "--q",
         help="Neighbours per point in the graphs.",
-        min=1,
         show_default="the paper's max(3, N_k / 20)",
-        rich_help_panel=_CHOICES,
     ),
 ]
-Members = Annotated[
-    int, typer.Option(help="Members of EKSS-0.", min=1, rich_help_panel=_CHOICES)
-]
+Members = Annotated[int, _methods(help="Members of EKSS-0.")]
 Candidates = Annotated[
     int | None,
-    typer.Option(
-        help="Candidate subspaces per member.",
-        min=1,
-        show_default="the number of clusters",
-        rich_help_panel=_CHOICES,
+    _methods(
+        help="Candidate subspaces per member.", show_default="the number of clusters"
     ),
 ]
 CandidateDim = Annotated[
     int | None,
-    typer.Option(
-        help="Dimension of the candidates.",
-        min=1,
-        show_default="the median of the clusters",
-        rich_help_panel=_CHOICES,
+    _methods(
+        help="Dimension of the candidates.", show_default="the median of the clusters"
     ),
 ]
 Failure = Annotated[
-    float,
-    typer.Option(
-        help="Failure probability allowed in Theorem 3.", rich_help_panel=_CHOICES
-    ),
+    float, _methods(help="Failure probability allowed in Theorem 3.", min=None)
 ]
 Noise = Annotated[
     float | None,
-    typer.Option(
+    _assumptions(
         help="Noise sigma, about the length of the noise of a point of length 1 "
         "(Lemma 2).",
         min=0.0,
         show_default="from the points",
-        rich_help_panel=_MODEL,
     ),
 ]
 Missing = Annotated[
     int,
-    typer.Option(
-        help="Entries that a point may lack, set to 0 (Lemma 1).",
-        min=0,
-        rich_help_panel=_MODEL,
-    ),
+    _assumptions(help="Entries that a point may lack, set to 0 (Lemma 1).", min=0),
 ]
 Projection = Annotated[
     int | None,
-    typer.Option(
+    _assumptions(
         help="Dimension of a random projection before TSC (Theorem 8).",
-        min=1,
         show_default="all features",
-        rich_help_panel=_MODEL,
     ),
 ]
 Rows = Annotated[
     int | None,
-    typer.Option(
+    _methods(
         help="Compare at most this many points with all others.",
-        min=1,
         show_default="as many as 10^8 pairs allow",
-        rich_help_panel=_CHOICES,
     ),
 ]
 Output = Annotated[
     Path | None,
-    typer.Option(
+    results(
         "--output",
         "-o",
         help="Write the page as .html, or its numbers as .json.",
         show_default=False,
-        rich_help_panel=_RESULTS,
     ),
 ]
 AsJson = Annotated[
-    bool,
-    typer.Option(
-        "--json",
-        help="Print one JSON object instead of the page.",
-        rich_help_panel=_RESULTS,
-    ),
+    bool, results("--json", help="Print one JSON object instead of the page.")
 ]
 
 
@@ -175,8 +149,10 @@ def theory(
     and what would make it hold.
     """
     from ekss.cli._options import check_jobs, check_voice
-    from ekss.cli._output import check_ending, check_outputs, guarded
-    from ekss.cli._reading import Source
+    from ekss.cli._output import Voice, check_ending, check_outputs, guarded
+    from ekss.cli._reading import Source, doubts, left_out, read
+    from ekss.report import guarantees
+    from ekss.runtime.files import write_atomically
 
     with guarded(debug):
         check_voice(quiet, as_json)
@@ -187,6 +163,7 @@ def theory(
         if output is not None:
             check_ending(output, (".html", ".json"), "the page")
             check_outputs([output], [data, labels])
+        silent, n_jobs = as_json or quiet, check_jobs(jobs)
         source = Source(
             data,
             key=key,
@@ -196,135 +173,98 @@ def theory(
             labels=labels,
             labels_key=labels_key,
         )
-        found = _assessed(
-            source,
-            silent=as_json or quiet,
-            n_jobs=check_jobs(jobs),
-            dim=dim,
-            q=q,
-            n_members=members,
-            n_candidates=candidates,
-            candidate_dim=candidate_dim,
-            failure=failure,
-            noise=noise,
-            n_missing=missing,
-            n_components=projection,
-            n_rows=rows,
-            seed=seed,
-        )
+        read_in = read(source)
+        if read_in.labels is None:
+            raise ValueError(
+                "the guarantees are about given clusters; name their labels with "
+                "--labels, or with --labels-key if they are in the data file"
+            )
+        voice = Voice(silent)
+        voice.warn([f"{read_in.points.source}: {text}" for text in left_out(read_in)])
+        voice.warn(doubts(read_in))
+        file = source.label_file.name if source.label_file else ""
+        with Console(stderr=True, quiet=silent).status("reading") as status:
+            found = guarantees(
+                read_in.points.points,
+                read_in.labels,
+                source=read_in.points.source,
+                labels_source=f"{file} {source.labels_key or ''}".strip(),
+                ids=read_in.points.ids,
+                n_jobs=n_jobs,
+                progress=status.update,
+                dim=dim,
+                q=q,
+                n_members=members,
+                n_candidates=candidates,
+                candidate_dim=candidate_dim,
+                failure=failure,
+                noise=noise,
+                n_missing=missing,
+                n_components=projection,
+                n_rows=rows,
+                seed=seed,
+            )
+        numbers = partial(json.dumps, indent=1, ensure_ascii=False, allow_nan=False)
         if output is not None:
-            _write(found, output)
+            html = output.suffix.lower() == ".html"
+            page = found.report().html if html else numbers(found.summary) + "\n"
+            write_atomically(output, page.encode())
         if as_json:
-            typer.echo(_as_json(found))
+            typer.echo(numbers(found.summary))
         elif not quiet:
             _show(found, output)
 
 
-def _assessed(source: Source, *, silent: bool, **options: Any) -> Guarantees:
-    """Read the points and their labels, and evaluate every guarantee."""
-    from ekss.cli._output import Voice
-    from ekss.cli._reading import doubts, left_out, read
-    from ekss.report import guarantees
-
-    read_in = read(source)
-    if read_in.labels is None:
-        raise ValueError(
-            "the guarantees are about given clusters; name their labels with --labels, "
-            "or with --labels-key if they are in the data file"
-        )
-    voice = Voice(silent)
-    voice.warn([f"{read_in.points.source}: {text}" for text in left_out(read_in)])
-    voice.warn(doubts(read_in))
-    file = source.label_file.name if source.label_file else ""
-    with Console(stderr=True, quiet=silent).status("reading") as status:
-        return guarantees(
-            read_in.points.points,
-            read_in.labels,
-            source=read_in.points.source,
-            labels_source=f"{file} {source.labels_key or ''}".strip(),
-            ids=read_in.points.ids,
-            progress=status.update,
-            **options,
-        )
-
-
-def _as_json(found: Guarantees) -> str:
-    return json.dumps(found.summary, indent=1, ensure_ascii=False, allow_nan=False)
-
-
-def _write(found: Guarantees, output: Path) -> None:
-    from ekss.runtime.files import write_atomically
-
-    html = output.suffix.lower() == ".html"
-    content = found.report().html if html else _as_json(found) + "\n"
-    write_atomically(output, content.encode())
-
-
 def _show(found: Guarantees, output: Path | None) -> None:
     """Print everything a reader needs; of the conditions, those that fail."""
-    console, words = Console(), found.explanation
+    console = Console()
     console.print(Text(found.title, style="bold"))
     for name, setting in found.settings:
         console.print(Text(f"  {name:<11}{setting}"))
-    sections = [
+    for title, content in (
         ("In short", _answers(found)),
         ("Clusters", _clusters(found)),
         ("Guarantees", _findings(found)),
         ("What fails, by how much, and what would help", _unmet(found)),
         ("Worst points: nearest to another cluster", _worst(found)),
         ("Notes", _notes(found)),
-    ]
-    for title, content in sections:
-        if not content.row_count:
-            continue
-        console.print()
-        console.print(Text(title, style="bold"))
-        console.print(content)
+    ):
+        if content.row_count:
+            console.print()
+            console.print(Text(title, style="bold"))
+            console.print(content)
         if title == "Clusters":
-            console.print(Text(words.closest))
+            console.print(Text(found.explanation.closest))
     if output is not None:
         console.print()
         console.print(f"Page: {output}", markup=False, highlight=False, soft_wrap=True)
 
 
-def _table(headings: Sequence[str], right: Sequence[str] = ()) -> Table:
+def _table(
+    headings: Sequence[str], rows: Iterable[Sequence[str | Text]], **column: Any
+) -> Table:
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for heading in headings:
-        table.add_column(heading, justify="right" if heading in right else "left")
+        table.add_column(heading, **column)
+    for row in rows:
+        table.add_row(*row)
     return table
 
 
 def _answers(found: Guarantees) -> Table:
-    table = _table(("method", "question", "answer"))
-    style = {True: "green", False: "red", None: "yellow"}
-    for line in found.explanation.answers:
-        answer = Text(line.answer, style=style[line.good])
-        table.add_row(line.method, line.question, answer)
-    return table
+    rows = [
+        (line.method, line.question, Text(line.answer, style=_COLOURS[line.good]))
+        for line in found.explanation.answers
+    ]
+    return _table(("method", "question", "answer"), rows)
 
 
 def _clusters(found: Guarantees) -> Table:
-    from ekss.theory import number, percent
-
     headings = "cluster points dim outside nearest affinity angle".split()
     headings += ["pieces: TSC", "EKSS-0"]
-    table = _table(headings, right=headings)
-    for column in table.columns:
-        column.no_wrap = True
-    clusters = found.explanation.clusters
-    rows = sorted(clusters, key=lambda row: -row.affinity)[:_MOST_CLUSTERS]
-    for row in rows:
-        table.add_row(
-            str(row.name),
-            f"{row.size:,}",
-            str(row.dim),
-            percent(row.outside),
-            str(row.nearest),
-            number(row.affinity),
-            f"{row.angle:.3g}°",
-            str(row.pieces_tsc),
-            str(row.pieces_votes),
-        )
+    clusters = sorted(found.explanation.clusters, key=lambda row: -row.affinity)
+    rows = [row.cells for row in clusters[:_MOST_CLUSTERS]]
+    table = _table(headings, rows, justify="right", no_wrap=True)
     left = len(clusters) - len(rows)
     if left:
         table.caption = f"and {left} clusters farther from others"
@@ -332,15 +272,17 @@ def _clusters(found: Guarantees) -> Table:
 
 
 def _findings(found: Guarantees) -> Table:
-    from ekss.theory import HOLDS, OPEN
-
-    table = _table(("statement", "method", "verdict", "what and why"))
-    style = {HOLDS: "green", OPEN: "yellow"}
-    for finding in found.explanation.findings:
-        verdict = Text(finding.status, style=style.get(finding.status, "red"))
-        text = Text(f"{finding.title}: {finding.summary}")
-        table.add_row(finding.statement, finding.method, verdict, text)
-        table.columns[0].no_wrap = table.columns[1].no_wrap = True
+    rows = [
+        (
+            f.statement,
+            f.method,
+            Text(f.status, style=_COLOURS[f.good]),
+            Text(f"{f.title}: {f.summary}"),
+        )
+        for f in found.explanation.findings
+    ]
+    table = _table(("statement", "method", "verdict", "what and why"), rows)
+    table.columns[0].no_wrap = table.columns[1].no_wrap = True
     return table
 
 
@@ -356,22 +298,13 @@ def _unmet(found: Guarantees) -> Table:
 
 
 def _worst(found: Guarantees) -> Table:
-    from ekss.theory import ordinal
+    from ekss.words import ordinal
 
     a = found.assessment
     own = f"|cos| to {ordinal(a.case.situation.q)} of own"
     headings = ("point", "cluster", own, "|cos| to rival", "rival", "its cluster")
-    table = _table(headings, right=headings)
-    for point in a.tsc.worst[:_MOST_POINTS]:
-        table.add_row(
-            found.named(point.index),
-            str(point.cluster),
-            f"{point.near:.4f}",
-            f"{point.far:.4f}",
-            found.named(point.rival),
-            str(point.rival_cluster),
-        )
-    return table
+    rows = [found.cells(point) for point in a.tsc.worst[:_MOST_POINTS]]
+    return _table(headings, rows, justify="right")
 
 
 def _notes(found: Guarantees) -> Table:

@@ -7,11 +7,11 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from ekss.core.bases import Flats, fit_flat, group_rows
+from ekss.core.linalg import Flats, fit_flat, group_rows
 
 # Share of a cluster that is trusted; the rest may be outliers without harm.
 COHERENT_SHARE = 0.5
-# At least this many points a dimension are kept, so small clusters keep their span.
+# At least this many points per dimension are kept, so small clusters keep their span.
 FEWEST_PER_DIM = 2
 
 _BLOCK_ROWS = 512

@@ -8,10 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ekss.core.elastic_net import solve_elastic_net
+
 _START = 32  # neighbours in the first active set, and least number added in a round
 _BLOCK_ENTRIES = 2**22  # inner products held at once
 _LARGEST_BLOCK = 256
 _SMALLEST_BLOCK = 16
+_ORTHOGONAL = 1e-150  # inner products of points whose largest entry is about 1
 _ROUNDING = 8  # multiples of the machine epsilon that inner products may be off
 
 
@@ -106,7 +109,7 @@ def elastic_net_rows(
     Notes
     -----
     A round costs O(n_rows n_samples n_features) time in one matrix product and
-    O(a^2 n_features + s^3) a row for active sets of a and supports of s points;
+    O(a^2 n_features + s^3) per row for active sets of a and supports of s points;
     memory is O(n_rows n_samples). The small problems are solved in float64.
 
     References
@@ -123,7 +126,9 @@ def elastic_net_rows(
     array([[0. , 0.4, 0. ]])
     """
     similarity = _similarity(X, X[rows], rows)
-    largest = np.maximum(similarity.max(axis=1), 0).astype(np.float64)
+    largest = similarity.max(axis=1).astype(np.float64)
+    # Squares of smaller products would underflow: such points are orthogonal.
+    largest[largest < _ORTHOGONAL] = 0
     problems = _make_problems(X, rows, largest / gamma, l1_ratio, tol)
     codes = _start_codes(similarity)
     n_iter = np.zeros(len(rows), np.int64)
@@ -193,8 +198,6 @@ def _solve_on_active(
     X: NDArray[np.floating], code: _Code, problem: _Problem
 ) -> tuple[_Code, NDArray[np.float64]]:
     """Solve on the active set, starting from the code; return code and residual."""
-    from ekss.core.elastic_net import solve_elastic_net  # loads numba on first use
-
     atoms = X[code.active].astype(np.float64)
     coef = code.coef.copy()
     solved = solve_elastic_net(

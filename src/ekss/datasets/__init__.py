@@ -9,11 +9,8 @@ from ekss.datasets._benchmarks import (
     fetch_usps,
 )
 from ekss.datasets._catalog import CATALOG, DataSet, named
-from ekss.datasets._check import Checked
-from ekss.datasets._fetch import fetch
-from ekss.datasets._home import get_data_home
-from ekss.datasets._import import find_sources, import_source
-from ekss.datasets._store import variant_of
+from ekss.datasets._sources import fetch, find_sources, import_source
+from ekss.datasets._store import Checked, get_data_home, variant_of
 from ekss.datasets._synthetic import make_subspaces_at_angle, make_union_of_subspaces
 
 __all__ = [

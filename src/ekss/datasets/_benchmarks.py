@@ -1,19 +1,18 @@
 """The ``fetch_*`` functions: benchmark data from the data home."""
 
-from typing import Any
+import os
+from pathlib import Path
+from typing import Any, TypeAlias
 
+import numpy as np
 from sklearn.utils import Bunch
 
 from ekss.datasets import _catalog
-from ekss.datasets._bunch import (
-    Folder,
-    bunch_of_points,
-    bunch_of_tracks,
-    describe,
-    join,
-    make_reader,
-    read_points,
-)
+from ekss.datasets._catalog import DataSet
+from ekss.datasets._sources import fetch
+from ekss.datasets._store import Checked, get_data_home, load
+
+Folder: TypeAlias = str | os.PathLike[str] | None
 
 _USPS_TRAIN = 7291
 
@@ -29,8 +28,11 @@ def fetch_hopkins155(
 
     A sequence has P points followed over F frames; points on one moving object lie
     near an affine subspace of dimension at most 3. 120 sequences have 2 motions, 35
-    have 3. The name ``dancing`` (5 motions) is no part of the 155, but it can be
-    asked for.
+    have 3. The sequence ``dancing`` (5 motions) is not one of the 155, but can be
+    asked for by name.
+
+    Coordinates are those of the files' normalised x, in which the larger side of an
+    image is about [-1, 1]. Reading all takes a fraction of a second.
 
     Parameters
     ----------
@@ -50,27 +52,13 @@ def fetch_hopkins155(
         coordinate of point p in frames 1 to F, then the second one; ``target`` of
         shape (P,), motions from 0; ``tracks`` of shape (2, P, F), where
         ``tracks[0, p, f]`` is ``data[p, f]`` and ``tracks[1, p, f]`` is
-        ``data[p, F + f]``; ``name``, ``variant``, ``DESCR``. Of all: ``sequences``, a
-        list of 155 such; ``names``, ``variant``, ``DESCR``.
-
-    Notes
-    -----
-    Coordinates are those of the files' normalised x, in which the larger side of an
-    image is about [-1, 1]. Reading all takes a fraction of a second.
-
-    References
-    ----------
-    R. Tron, R. Vidal, "A Benchmark for the Comparison of 3-D Motion Segmentation
-    Algorithms", CVPR 2007.
-
-    Examples
-    --------
-    >>> fetch_hopkins155("cars1").data.shape  # doctest: +SKIP
-    (307, 40)
+        ``data[p, F + f]``; ``name``; ``variant``; ``DESCR``, with the source, what to
+        cite and the terms. Of all: ``sequences``, a list of 155 such; ``names``,
+        ``variant``, ``DESCR``.
     """
-    dataset = _catalog.HOPKINS155
-    read = make_reader(dataset, data_home, download_if_missing)
-    known = [str(name) for name in read(lambda _: ["names"]).arrays["names"]]
+    dataset = _catalog.BY_NAME["hopkins155"]
+    home = _filled_home(dataset, data_home, download_if_missing)
+    known = load(dataset, home, ["names"]).arrays["names"].tolist()
     if sequence is not None and sequence not in known:
         raise ValueError(
             f"sequence={sequence!r} is not one of Hopkins 155; choose one of "
@@ -78,8 +66,9 @@ def fetch_hopkins155(
         )
     asked = [name for name in known if name not in dataset.uncounted]
     names = asked if sequence is None else [sequence]
-    stored = read(lambda _: [f"{name}__{part}" for name in names for part in "xs"])
-    sequences = [bunch_of_tracks(name, stored) for name in names]
+    wanted = [f"{name}__{part}" for name in names for part in "xs"]
+    stored = load(dataset, home, wanted)
+    sequences = [_sequence(dataset, name, stored) for name in names]
     if sequence is not None:
         only = sequences[0]
         return (only.data, only.target) if return_X_y else only
@@ -89,7 +78,7 @@ def fetch_hopkins155(
         sequences=sequences,
         names=names,
         variant=stored.variant,
-        DESCR=describe(dataset),
+        DESCR=_description(dataset),
     )
 
 
@@ -104,15 +93,12 @@ def fetch_eyaleb(
     Faces of one person under all lights lie near a subspace of dimension 9. The
     images are 4 x 4 block means of the files' 192 x 168 pixels. 18 images are marked
     bad in the files, most nearly black, row 877 exactly zero.
+    Rows go by subject, then by the light's name in the files. Reads about 4 MB.
 
     Parameters
     ----------
-    data_home : str, path or None, default=None
-        Folder of the data files, see `get_data_home`.
-    download_if_missing : bool, default=True
-        Whether to download the data if they are not there, or else raise OSError.
-    return_X_y : bool, default=False
-        Whether to return ``(data, target)`` rather than a Bunch.
+    data_home, download_if_missing, return_X_y
+        As in `fetch_hopkins155`.
 
     Returns
     -------
@@ -122,25 +108,8 @@ def fetch_eyaleb(
         a mask of shape (2432,); ``subject`` (1 to 39 without 14), ``azimuth`` and
         ``elevation`` of the light in degrees, each of shape (2432,); ``variant``;
         ``DESCR``.
-
-    Notes
-    -----
-    Rows go by subject, then by the light's name in the files. Reads about 4 MB.
-
-    References
-    ----------
-    A. Georghiades, P. Belhumeur, D. Kriegman, "From Few to Many: Illumination Cone
-    Models for Face Recognition under Variable Lighting and Pose", IEEE PAMI, 2001.
-    K.-C. Lee, J. Ho, D. Kriegman, "Acquiring Linear Subspaces for Face Recognition
-    under Variable Lighting", IEEE PAMI, 2005.
-
-    Examples
-    --------
-    >>> fetch_eyaleb().images.shape  # doctest: +SKIP
-    (2432, 48, 42)
     """
-    dataset = _catalog.EYALEB
-    return read_points(dataset, data_home, download_if_missing, return_X_y)
+    return _fetch_points(["eyaleb"], data_home, download_if_missing, return_X_y)
 
 
 def fetch_coil20(
@@ -152,15 +121,12 @@ def fetch_coil20(
     """Load COIL-20: 20 objects seen from 72 sides.
 
     The images are 4 x 4 block means of the files' 128 x 128 pixels, divided by 255.
+    Rows go by object, then by angle in steps of 5 degrees. Reads about 2 MB.
 
     Parameters
     ----------
-    data_home : str, path or None, default=None
-        Folder of the data files, see `get_data_home`.
-    download_if_missing : bool, default=True
-        Whether to download the data if they are not there, or else raise OSError.
-    return_X_y : bool, default=False
-        Whether to return ``(data, target)`` rather than a Bunch.
+    data_home, download_if_missing, return_X_y
+        As in `fetch_hopkins155`.
 
     Returns
     -------
@@ -168,22 +134,8 @@ def fetch_coil20(
         ``data`` of shape (1440, 1024), float64 in [0, 1]; ``target`` of shape
         (1440,), 0 to 19; ``images`` of shape (1440, 32, 32), a view of data;
         ``target_names``; ``variant``; ``DESCR``.
-
-    Notes
-    -----
-    Rows go by object, then by angle in steps of 5 degrees. Reads about 2 MB.
-
-    References
-    ----------
-    S. Nene, S. Nayar, H. Murase, "Columbia Object Image Library (COIL-20)",
-    Technical Report CUCS-005-96, Columbia University, 1996.
-
-    Examples
-    --------
-    >>> fetch_coil20().images.shape  # doctest: +SKIP
-    (1440, 32, 32)
     """
-    return read_points(_catalog.COIL20, data_home, download_if_missing, return_X_y)
+    return _fetch_points(["coil20"], data_home, download_if_missing, return_X_y)
 
 
 def fetch_coil100(
@@ -195,15 +147,12 @@ def fetch_coil100(
     """Load COIL-100: 100 objects seen from 72 sides, in grey.
 
     The images are 4 x 4 block means of the files' 128 x 128 pixels turned to grey.
+    Rows go by object, then by angle. Reads about 4 MB.
 
     Parameters
     ----------
-    data_home : str, path or None, default=None
-        Folder of the data files, see `get_data_home`.
-    download_if_missing : bool, default=True
-        Whether to download the data if they are not there, or else raise OSError.
-    return_X_y : bool, default=False
-        Whether to return ``(data, target)`` rather than a Bunch.
+    data_home, download_if_missing, return_X_y
+        As in `fetch_hopkins155`.
 
     Returns
     -------
@@ -211,22 +160,8 @@ def fetch_coil100(
         ``data`` of shape (7200, 1024), uint8; ``target`` of shape (7200,), 0 to 99;
         ``images`` of shape (7200, 32, 32), a view of data; ``target_names``;
         ``angle`` of shape (7200,), in degrees; ``variant``; ``DESCR``.
-
-    Notes
-    -----
-    Rows go by object, then by angle. Reads about 4 MB.
-
-    References
-    ----------
-    S. Nene, S. Nayar, H. Murase, "Columbia Object Image Library (COIL-100)",
-    Technical Report CUCS-006-96, Columbia University, 1996.
-
-    Examples
-    --------
-    >>> fetch_coil100().images.shape  # doctest: +SKIP
-    (7200, 32, 32)
     """
-    return read_points(_catalog.COIL100, data_home, download_if_missing, return_X_y)
+    return _fetch_points(["coil100"], data_home, download_if_missing, return_X_y)
 
 
 def fetch_usps(
@@ -237,14 +172,12 @@ def fetch_usps(
 ) -> Any:
     """Load the USPS digits of the files zip.train and zip.test.
 
+    Other copies of these digits are smoother or of 11000 images. Reads about 2 MB.
+
     Parameters
     ----------
-    data_home : str, path or None, default=None
-        Folder of the data files, see `get_data_home`.
-    download_if_missing : bool, default=True
-        Whether to download the data if they are not there, or else raise OSError.
-    return_X_y : bool, default=False
-        Whether to return ``(data, target)`` rather than a Bunch.
+    data_home, download_if_missing, return_X_y
+        As in `fetch_hopkins155`.
 
     Returns
     -------
@@ -253,21 +186,8 @@ def fetch_usps(
         (v + 1) / 2; ``target`` of shape (9298,), 0 to 9; ``images`` of shape
         (9298, 16, 16), a view of data; ``target_names``; ``n_train``, 7291: the rows
         that come from zip.train, before those of zip.test; ``variant``; ``DESCR``.
-
-    Notes
-    -----
-    Other copies of these digits are smoother or of 11000 images. Reads about 2 MB.
-
-    References
-    ----------
-    J. Hull, "A Database for Handwritten Text Recognition Research", IEEE PAMI, 1994.
-
-    Examples
-    --------
-    >>> fetch_usps().images.shape  # doctest: +SKIP
-    (9298, 16, 16)
     """
-    loaded = read_points(_catalog.USPS, data_home, download_if_missing, return_X_y)
+    loaded = _fetch_points(["usps"], data_home, download_if_missing, return_X_y)
     if not return_X_y:
         loaded.n_train = _USPS_TRAIN
     return loaded
@@ -282,16 +202,14 @@ def fetch_mnist(
 ) -> Any:
     """Load the MNIST digits.
 
+    Reads about 2 MB for the test and 10 MB for the training images.
+
     Parameters
     ----------
     subset : {"test", "train", "all"}, default="test"
         The 10000 test images, the 60000 training images, or training then test.
-    data_home : str, path or None, default=None
-        Folder of the data files, see `get_data_home`.
-    download_if_missing : bool, default=True
-        Whether to download the data if they are not there, or else raise OSError.
-    return_X_y : bool, default=False
-        Whether to return ``(data, target)`` rather than a Bunch.
+    data_home, download_if_missing, return_X_y
+        As in `fetch_hopkins155`.
 
     Returns
     -------
@@ -299,28 +217,75 @@ def fetch_mnist(
         ``data`` of shape (n_samples, 784), uint8; ``target`` of shape (n_samples,),
         0 to 9; ``images`` of shape (n_samples, 28, 28), a view of data;
         ``target_names``; ``variant``; ``DESCR``.
-
-    Notes
-    -----
-    Reads about 2 MB for the test and 10 MB for the training images.
-
-    References
-    ----------
-    Y. LeCun, L. Bottou, Y. Bengio, P. Haffner, "Gradient-based learning applied to
-    document recognition", Proceedings of the IEEE, 1998.
-
-    Examples
-    --------
-    >>> fetch_mnist("test").images.shape  # doctest: +SKIP
-    (10000, 28, 28)
     """
-    train, test = _catalog.MNIST_TRAIN, _catalog.MNIST_TEST
-    parts = {"test": [test], "train": [train], "all": [train, test]}
+    parts = {
+        "test": ["mnist_test"],
+        "train": ["mnist_train"],
+        "all": ["mnist_train", "mnist_test"],
+    }
     if subset not in parts:
         raise ValueError(f"subset={subset!r} is unknown; choose 'test', 'train', 'all'")
-    stored = join(
-        [make_reader(p, data_home, download_if_missing)() for p in parts[subset]]
-    )
+    return _fetch_points(parts[subset], data_home, download_if_missing, return_X_y)
+
+
+def _fetch_points(
+    names: list[str], data_home: Folder, download_if_missing: bool, return_X_y: bool
+) -> Any:
+    """Load labelled points of one or more parts, joined, as a Bunch or as a pair."""
+    datasets = [_catalog.BY_NAME[name] for name in names]
+    parts = [
+        load(dataset, _filled_home(dataset, data_home, download_if_missing))
+        for dataset in datasets
+    ]
+    arrays = parts[0].arrays
+    if len(parts) > 1:
+        arrays = {
+            key: np.concatenate([part.arrays[key] for part in parts]) for key in arrays
+        }
+    data, target = arrays.pop("X"), arrays.pop("y")
     if return_X_y:
-        return stored.arrays["X"], stored.arrays["y"]
-    return bunch_of_points(parts[subset][0], stored)
+        return data, target
+    return Bunch(
+        data=data,
+        target=target,
+        images=data.reshape(-1, *(datasets[0].image_shape or ())),
+        target_names=list(datasets[0].class_names),
+        variant=parts[0].variant,
+        DESCR=_description(datasets[0]),
+        **arrays,
+    )
+
+
+def _sequence(dataset: DataSet, name: str, stored: Checked) -> Bunch:
+    """Pack one sequence: first all first coordinates of a point, then all second."""
+    tracks = stored.arrays[f"{name}__x"][:2]
+    return Bunch(
+        name=name,
+        data=np.swapaxes(tracks, 0, 1).reshape(tracks.shape[1], -1),
+        target=stored.arrays[f"{name}__s"] - 1,
+        tracks=tracks,
+        variant=stored.variant,
+        DESCR=f"Sequence {name} of Hopkins 155.\n\n{_description(dataset)}",
+    )
+
+
+def _filled_home(
+    dataset: DataSet, data_home: Folder, download_if_missing: bool
+) -> Path:
+    """Return the data home, after a download if the data set is not in it."""
+    home = get_data_home(data_home)
+    if not (home / dataset.filename).exists():
+        if not download_if_missing:
+            raise FileNotFoundError(
+                f"{dataset.name} is not in {home}; get it with: ekss data fetch "
+                f"{dataset.name}, or from files you have with: ekss data import PATH"
+            )
+        fetch(dataset, home)
+    return home
+
+
+def _description(dataset: DataSet) -> str:
+    return (
+        f"{dataset.title}.\n\nSource: {dataset.homepage}\nCite: {dataset.citation}\n"
+        f"Terms: {dataset.terms}"
+    )

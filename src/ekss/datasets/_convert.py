@@ -1,8 +1,8 @@
 """Official archives turned into arrays."""
 
-import gzip
 import io
 import re
+import tempfile
 import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
@@ -10,21 +10,29 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 from numpy.typing import NDArray
 
+from ekss.runtime import foreign
+from ekss.runtime.untrusted import check_members, read_maybe_packed
+
 Arrays = dict[str, NDArray]
 _BLOCK = 4
 _IDX_UINT8 = 8
-_TRUTH = "_truth.mat"
+_FACE = (192, 168)
+# Bytes that an archive may unpack to: more than twice those of the largest, COIL-100.
+MOST_UNPACKED = 2**29
+# No image of the data sets has more pixels, or another format.
+_MOST_PIXELS = 10**6
+_IMAGE_FORMATS = ("PNG", "PPM")
 
 
 def convert_mnist(paths: Sequence[Path]) -> Arrays:
     """Images and labels from two idx files."""
-    images, labels = (read_idx(path) for path in paths)
+    images, labels = map(_read_idx, paths)
     return {"X": images.reshape(len(images), -1), "y": labels.astype("<i8")}
 
 
-def read_idx(path: Path) -> NDArray[np.uint8]:
+def _read_idx(path: Path) -> NDArray[np.uint8]:
     """Read one idx file of bytes, packed with gzip or not."""
-    content = read_maybe_packed(path)
+    content = read_maybe_packed(path, MOST_UNPACKED)
     if len(content) < 4 or content[:3] != bytes([0, 0, _IDX_UINT8]):
         raise ValueError(f"{path.name} does not begin like an idx file of bytes")
     sizes = np.frombuffer(content, ">i4", count=content[3], offset=4)
@@ -38,7 +46,7 @@ def read_idx(path: Path) -> NDArray[np.uint8]:
 
 def convert_usps(paths: Sequence[Path]) -> Arrays:
     """Digits from zip.train.gz and zip.test.gz, their values moved to [0, 1]."""
-    texts = [io.BytesIO(read_maybe_packed(path)) for path in paths]
+    texts = [io.BytesIO(read_maybe_packed(path, MOST_UNPACKED)) for path in paths]
     table = np.concatenate([np.loadtxt(text, ndmin=2) for text in texts])
     return {
         "X": ((table[:, 1:] + 1) / 2).astype("<f4"),
@@ -69,38 +77,40 @@ def convert_yale(paths: Sequence[Path]) -> Arrays:
         (int(match[1]), match[2], int(match[3]), int(match[4]), bool(match[5]), image)
         for match, image in _members(paths[0], pattern)
     )
-    rows = [_yale_row(image, bad) for *_, bad, image in found]
-    shape = next((row.shape for row in rows if row is not None), (0,))
-    filled = [np.zeros(shape) if row is None else row for row in rows]
-    subject = np.array([entry[0] for entry in found], "<i8")
+    subject, _, azimuth, elevation, bad, images = zip(*found, strict=True)
+    rows = [_face(image, is_bad) for image, is_bad in zip(images, bad, strict=True)]
     return {
-        "X": np.rint(np.stack(filled)).astype(np.uint8),
-        "y": _classes(subject),
-        "bad": np.array([entry[4] for entry in found], bool),
-        "subject": subject,
-        "azimuth": np.array([entry[2] for entry in found], "<i8"),
-        "elevation": np.array([entry[3] for entry in found], "<i8"),
+        "X": np.rint(np.stack(rows)).astype(np.uint8),
+        "y": _classes(np.array(subject)),
+        "bad": np.array(bad),
+        "subject": np.array(subject, "<i8"),
+        "azimuth": np.array(azimuth, "<i8"),
+        "elevation": np.array(elevation, "<i8"),
     }
 
 
 def convert_hopkins(paths: Sequence[Path]) -> Arrays:
     """Tracks and motions of every NAME_truth.mat, in order of file name."""
-    from scipy.io import loadmat
-
     arrays: Arrays = {}
-    found = sorted(_members(paths[0], r"(.+)" + _TRUTH), key=lambda pair: pair[0][0])
-    for match, content in found:
-        name = match[1]
-        truth = loadmat(io.BytesIO(content), variable_names=["x", "s"])
-        arrays[f"{name}__x"] = np.ascontiguousarray(truth["x"], "<f8")
-        arrays[f"{name}__s"] = truth["s"].ravel().astype("<i8")
+    pattern = r"(.+)_truth\.mat"
+    found = sorted(_members(paths[0], pattern), key=lambda pair: pair[0][0])
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "truth.mat"
+        for match, content in found:
+            name = match[1]
+            file.write_bytes(content)
+            truth = _numbers_in(file)
+            arrays[f"{name}__x"] = np.ascontiguousarray(truth["x"], "<f8")
+            arrays[f"{name}__s"] = truth["s"].ravel().astype("<i8")
     return {"names": np.array([match[1] for match, _ in found]), **arrays}
 
 
-def read_maybe_packed(path: Path) -> bytes:
-    """Read a file that may or may not be packed with gzip."""
-    content = path.read_bytes()
-    return gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
+def _numbers_in(file: Path) -> Arrays:
+    """Read the tracks x and the motions s of a .mat file."""
+    wanted = [v for v in foreign.variables(file) if v.name in ("x", "s")]
+    if sum(variable.bytes for variable in wanted) > MOST_UNPACKED:
+        raise ValueError("a sequence declares more numbers than any of Hopkins 155 has")
+    return {variable.name: foreign.load(file, variable) for variable in wanted}
 
 
 def block_mean(image: NDArray) -> NDArray[np.float64]:
@@ -127,17 +137,19 @@ def has_members(path: Path, pattern: str) -> bool:
 
 def _members(path: Path, pattern: str) -> Iterator[tuple[re.Match[str], bytes]]:
     """Yield the files in a zip file whose own name matches, with their content."""
-    count = 0
     with zipfile.ZipFile(path) as archive:
-        for member in archive.namelist():
-            inside = PurePosixPath(member)
+        found = []
+        for member in archive.infolist():
+            inside = PurePosixPath(member.filename)
             match = re.fullmatch(pattern, inside.name)
             # macOS adds a folder of shadow files with almost the same names
             if match and "__MACOSX" not in inside.parts:
-                count += 1
-                yield match, archive.read(member)
-    if not count:
-        raise ValueError(f"{path.name} holds no file named like {pattern}")
+                found.append((match, member))
+        if not found:
+            raise ValueError(f"{path.name} holds no file named like {pattern}")
+        check_members([member for _, member in found], MOST_UNPACKED)
+        for match, member in found:
+            yield match, archive.read(member)
 
 
 def _objects(path: Path) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -150,14 +162,14 @@ def _objects(path: Path) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     return np.array([key for key, _ in found], "<i8"), means
 
 
-def _yale_row(content: bytes, bad: bool) -> NDArray[np.float64] | None:
-    """Block means of a face; None for an image marked bad that cannot be read."""
+def _face(content: bytes, is_bad: bool) -> NDArray[np.float64]:
+    """Block means of a face; zeros for an image marked bad that cannot be read."""
     try:
         return block_mean(_grey(content))
     except (OSError, ValueError):
-        if not bad:
+        if not is_bad:
             raise
-        return None
+        return block_mean(np.zeros(_FACE))
 
 
 def _grey(content: bytes) -> NDArray[np.uint8]:
@@ -168,9 +180,22 @@ def _grey(content: bytes) -> NDArray[np.uint8]:
             "reading images needs pillow, which is not installed; "
             'install it with: pip install "ekss[data]"'
         ) from error
-    with Image.open(io.BytesIO(content)) as image:
+    with Image.open(io.BytesIO(content), formats=_IMAGE_FORMATS) as image:
+        if image.width * image.height > _MOST_PIXELS:
+            raise ValueError(f"an image has {image.width} x {image.height} pixels")
         return np.asarray(image.convert("L"))
 
 
 def _classes(numbers: NDArray) -> NDArray[np.int64]:
     return np.unique(numbers, return_inverse=True)[1].astype("<i8")
+
+
+CONVERTERS = {
+    "hopkins155": convert_hopkins,
+    "eyaleb": convert_yale,
+    "coil20": convert_coil20,
+    "coil100": convert_coil100,
+    "usps": convert_usps,
+    "mnist_test": convert_mnist,
+    "mnist_train": convert_mnist,
+}

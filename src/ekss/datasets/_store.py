@@ -1,9 +1,13 @@
-"""Canonical files: written in one step, checked on the way in and out."""
+"""The data home: canonical files, checked on the way in and out."""
 
+import hashlib
 import json
+import os
+import struct
+import sys
 import zipfile
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,39 +16,81 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ekss.datasets._catalog import DataSet
-from ekss.datasets._check import (
-    REFERENCE,
-    Checked,
-    array_digest,
-    check_arrays,
-    set_digest,
-)
 from ekss.runtime.files import atomic_file
+from ekss.runtime.untrusted import check_members, why_not_regular
 
-Names = Callable[[Sequence[str]], Sequence[str]]
-
-_RECORD = "__record__"
-_DAMAGE = (
+# Everything that readers raise on a file that is cut, damaged or of another kind.
+UNREADABLE = (
     OSError,
     EOFError,
-    KeyError,
+    LookupError,
     ValueError,
     TypeError,
     AttributeError,
+    NotImplementedError,
+    MemoryError,
+    ArithmeticError,
+    # Of Pillow, for a PNG file.
+    SyntaxError,
+    struct.error,
     zipfile.BadZipFile,
     zlib.error,
 )
+_REFERENCE, _CONVERTED = "reference", "converted"
+_RECORD = "__record__"
+_CELLS = 4
+# More than all arrays of a data set have.
+_MOST_BYTES = 2**29
 
 
 @dataclass(frozen=True)
-class Stored:
-    """Arrays from the data home, and which variant of the data set they are."""
+class Checked:
+    """Arrays that passed, the digest of each, and which variant they are."""
 
     arrays: dict[str, NDArray]
+    digests: dict[str, str]
     variant: str
 
 
-def save(dataset: DataSet, arrays: dict[str, NDArray], home: Path) -> Checked:
+def get_data_home(data_home: str | os.PathLike[str] | None = None) -> Path:
+    r"""Return the folder that holds the benchmark data.
+
+    The first of these that is given: the argument, the environment variable
+    ``EKSS_DATA``, the platform's cache folder for ``ekss``. The folder is not made.
+
+    Parameters
+    ----------
+    data_home : str, path or None, default=None
+        Folder to use; None for the environment variable or the cache folder.
+
+    Returns
+    -------
+    pathlib.Path
+        The folder, with ``~`` replaced by the home folder.
+
+    Notes
+    -----
+    The cache folder comes from platformdirs where it is installed. Without it, it is
+    ``%LOCALAPPDATA%\ekss`` on Windows and ``~/.cache/ekss`` elsewhere. O(1) time.
+
+    Examples
+    --------
+    >>> from ekss.datasets import get_data_home
+    >>> get_data_home("some/folder").as_posix()
+    'some/folder'
+    """
+    chosen = data_home if data_home is not None else os.environ.get("EKSS_DATA")
+    if chosen:
+        return Path(chosen).expanduser()
+    try:
+        from platformdirs import user_cache_path
+    except ModuleNotFoundError:
+        local = os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else None
+        return (Path(local) if local else Path.home() / ".cache") / "ekss"
+    return user_cache_path("ekss", appauthor=False)
+
+
+def save(dataset: DataSet, arrays: Mapping[str, NDArray], home: Path) -> Checked:
     """Check arrays and write the canonical file; an earlier file stays on failure."""
     checked = check_arrays(dataset, arrays)
     record = json.dumps({"variant": checked.variant, "digests": checked.digests})
@@ -55,33 +101,32 @@ def save(dataset: DataSet, arrays: dict[str, NDArray], home: Path) -> Checked:
     return checked
 
 
-def all_names(names: Sequence[str]) -> Sequence[str]:
-    """Want every array."""
-    return names
-
-
-def load(dataset: DataSet, home: Path, wanted: Names = all_names) -> Stored:
-    """Read arrays of the canonical file and compare them with its record.
-
-    `wanted` picks, among the names of all arrays, those to read.
-    """
+def load(dataset: DataSet, home: Path, wanted: Sequence[str] | None = None) -> Checked:
+    """Read arrays of the canonical file, by default all, and check them."""
     path = home / dataset.filename
+
+    def damaged(reason: str) -> ValueError:
+        return ValueError(
+            f"{path} is refused: {reason}; replace it with: "
+            f"ekss data fetch {dataset.name}, or: ekss data import PATH"
+        )
+
     try:
-        with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
-            record = json.loads(str(file[_RECORD]))
-            digests, variant = record["digests"], record["variant"]
-            names = wanted(list(digests))
-            arrays = {name: file[name] for name in names}
+        content = _read_npz(path, None if wanted is None else [_RECORD, *wanted])
+        record = json.loads(str(content[_RECORD]))
+        digests, variant = record["digests"], record["variant"]
+        names = digests if wanted is None else wanted
+        arrays = {name: content[name] for name in names}
     except FileNotFoundError:
         raise
-    except _DAMAGE as error:
-        raise _damaged(dataset, path, f"it cannot be read ({error})") from error
-    if variant == REFERENCE and set_digest(digests) not in dataset.digests:
-        raise _damaged(dataset, path, "its record is not that of the known data")
+    except UNREADABLE as error:
+        raise damaged(f"it cannot be read ({error})") from error
+    if variant == _REFERENCE and set_digest(digests) not in dataset.digests:
+        raise damaged("its record is not that of the known data")
     for name, array in arrays.items():
         if array_digest(name, array) != digests[name]:
-            raise _damaged(dataset, path, f"array {name} differs from its record")
-    return Stored(arrays, variant)
+            raise damaged(f"array {name} differs from its record")
+    return Checked(arrays, digests, variant)
 
 
 def variant_of(dataset: DataSet, home: Path) -> str | None:
@@ -89,26 +134,141 @@ def variant_of(dataset: DataSet, home: Path) -> str | None:
     if not (home / dataset.filename).exists():
         return None
     try:
-        return load(dataset, home, lambda names: []).variant
+        return load(dataset, home, []).variant
     except ValueError:
         return "damaged"
 
 
-def read_npz(path: Path) -> dict[str, NDArray]:
-    """All arrays of a file to import, without any record."""
+def read_foreign(path: Path) -> dict[str, NDArray]:
+    """Read all arrays of a file to import, whatever its record says."""
     try:
-        with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
-            return {name: file[name] for name in file.files if name != _RECORD}
+        return _read_npz(path)
     except FileNotFoundError:
         raise
-    except _DAMAGE as error:
+    except UNREADABLE as error:
         raise ValueError(
             f"{path} cannot be read as a .npz file ({error}); get it again"
         ) from error
 
 
-def _damaged(dataset: DataSet, path: Path, reason: str) -> ValueError:
+def _read_npz(path: Path, wanted: Sequence[str] | None = None) -> dict[str, NDArray]:
+    if not path.is_file() and path.exists():
+        raise ValueError(f"{path} {why_not_regular(path)}")
+    with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
+        check_members(file.zip.infolist(), _MOST_BYTES)
+        return {name: file[name] for name in (file.files if wanted is None else wanted)}
+
+
+def check_arrays(dataset: DataSet, arrays: Mapping[str, NDArray]) -> Checked:
+    """Pick the data set's own arrays and check them, or say what is wrong.
+
+    Arrays beyond those of the catalogue are left out.
+    """
+    own = {}
+
+    def take(name: str) -> NDArray:
+        if name not in arrays:
+            found = ", ".join(sorted(arrays)[:6]) or "none"
+            raise _refusal(dataset, "arrays", f"one called {name}", found)
+        own[name] = arrays[name]
+        return own[name]
+
+    layout = dataset.layout
+    if not layout:
+        for name in take("names"):
+            # The labels of P points, and 3 coordinates of them in F frames
+            n_points = take(f"{name}__s").size
+            frames = take(f"{name}__x").shape[-1:] or (0,)
+            layout += (
+                (f"{name}__s", "<i8", (n_points,)),
+                (f"{name}__x", "<f8", (3, n_points, *frames)),
+            )
+    for name, dtype, shape in layout:
+        found = take(name)
+        if found.dtype != np.dtype(dtype):
+            raise _refusal(dataset, f"dtype of {name}", dtype, found.dtype.str)
+        if found.shape != shape:
+            raise _refusal(dataset, f"shape of {name}", shape, found.shape)
+    counts = _class_counts(dataset, own)
+    if counts != dataset.counts:
+        raise _refusal(dataset, "class counts", dataset.counts, counts)
+    digests = {name: array_digest(name, array) for name, array in own.items()}
+    return Checked(own, digests, _variant(dataset, own, digests))
+
+
+def _class_counts(dataset: DataSet, arrays: Mapping[str, NDArray]) -> tuple[int, ...]:
+    """Count points of each class; for sequences, those with 0, 1, 2, ... motions."""
+    if dataset.layout:
+        labels = arrays["y"]
+    else:
+        counted = [str(n) for n in arrays["names"] if str(n) not in dataset.uncounted]
+        labels = np.array([arrays[f"{name}__s"].max() for name in counted])
+    if labels.size == 0 or labels.min() < 0:
+        return ()
+    return tuple(np.bincount(labels).tolist())
+
+
+def array_digest(name: str, array: NDArray) -> str:
+    """SHA-256 over name, dtype, shape and bytes in row-major order."""
+    head = f"{name} {array.dtype.str} {tuple(array.shape)}\n"
+    digest = hashlib.sha256(head.encode())
+    digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+def set_digest(digests: Mapping[str, str]) -> str:
+    """SHA-256 over the names and digests of all arrays, in order of name."""
+    lines = (f"{name} {digests[name]}\n" for name in sorted(digests))
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def _variant(
+    dataset: DataSet, arrays: Mapping[str, NDArray], digests: Mapping[str, str]
+) -> str:
+    """Tell the reference from another conversion, or refuse what is neither."""
+    found = set_digest(digests)
+    if found in dataset.digests:
+        return _REFERENCE
+    if dataset.side_digest is None or dataset.image_shape is None:
+        raise _refusal(dataset, "digest", " or ".join(dataset.digests), found)
+    rest = set_digest({name: digests[name] for name in digests if name != "X"})
+    if rest != dataset.side_digest:
+        what = "digest of the labels and other arrays but X"
+        raise _refusal(dataset, what, dataset.side_digest, rest)
+    cells = fingerprint(arrays["X"], arrays["y"], dataset.image_shape)
+    known = np.frombuffer(dataset.fingerprint, np.uint8).reshape(cells.shape)
+    gap = float(np.abs(cells - known).mean(axis=(1, 2, 3)).max())
+    if not gap <= dataset.tolerance:
+        what = "distance of mean images from the known ones, in grey levels,"
+        raise _refusal(dataset, what, f"at most {dataset.tolerance}", f"{gap:.1f}")
+    return _CONVERTED
+
+
+def fingerprint(X: NDArray, y: NDArray, image_shape: tuple[int, int]) -> NDArray:
+    """Return grey levels, 0 to 255, of 4 x 4 cells of mean images.
+
+    One mean over the first and one over the second half of the rows of each class,
+    so of shape (n_classes, 2, 4, 4). The halves tell lights from the left and from
+    the right apart, and so mirrored images and a wrong order of rows.
+    """
+    images = X.reshape(-1, *image_shape)
+    scale = 255.0 if X.dtype.kind == "f" else 1.0
+    halves = [
+        images[rows].mean(axis=0, dtype=np.float64) * scale
+        for k in range(int(y.max()) + 1)
+        for rows in np.array_split(np.flatnonzero(y == k), 2)
+    ]
+    cells = np.stack(halves)
+    for axis, size in enumerate(image_shape, start=1):
+        starts = np.arange(_CELLS) * size // _CELLS
+        widths = np.diff(np.append(starts, size))
+        shape = (1, -1, 1) if axis == 1 else (1, 1, -1)
+        cells = np.add.reduceat(cells, starts, axis=axis) / widths.reshape(shape)
+    return cells.reshape(-1, 2, _CELLS, _CELLS)
+
+
+def _refusal(dataset: DataSet, what: str, expected: Any, found: Any) -> ValueError:
     return ValueError(
-        f"{path} is refused: {reason}; replace it with: "
-        f"ekss data fetch {dataset.name}, or: ekss data import PATH"
+        f"{dataset.name} is refused: {what} expected {expected}, found {found}; "
+        f"get the file again with: ekss data fetch {dataset.name}"
     )

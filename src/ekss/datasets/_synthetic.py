@@ -8,14 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-from ekss.core.bases import random_bases
+from ekss.core.linalg import random_bases
 
 Floats: TypeAlias = NDArray[np.float64]
 Counts: TypeAlias = int | Sequence[int]
 Rng: TypeAlias = np.random.Generator
 Seed: TypeAlias = int | np.random.SeedSequence | np.random.Generator | None
-
-_DEFAULT_SUBSPACES, _DEFAULT_DIM, _DEFAULT_FEATURES = 3, 5, 100
 
 
 def make_union_of_subspaces(
@@ -105,18 +103,25 @@ def make_union_of_subspaces(
     """
     noise = _check_real("noise", noise)
     affine_offset = _check_real("affine_offset", affine_offset)
-    missing = _check_share("missing", missing)
-    outliers = _check_share("outliers", outliers)
+    missing = _check_real("missing", missing, is_share=True)
+    outliers = _check_real("outliers", outliers, is_share=True)
     draws = _stages(random_state)
     frames = _make_bases(n_subspaces, dims, n_features, bases, draws["bases"])
     counts = _check_counts("n_per_subspace", n_per_subspace, len(frames))
     offsets = _make_offsets(frames, affine_offset, draws["offsets"])
 
-    data = _draw_points(frames, counts, draws["points"]) + offsets.repeat(counts, 0)
+    on_spheres = [
+        _sphere(draws["points"], count, basis.shape[1]) @ basis.T
+        for basis, count in zip(frames, counts, strict=True)
+    ]
+    data = np.concatenate(on_spheres) + offsets.repeat(counts, 0)
     if noise:
         scale = noise / np.sqrt(data.shape[1])
         data += scale * draws["noise"].standard_normal(data.shape)
-    data, target = _add_outliers(data, counts, outliers, draws["outliers"])
+    n_outliers = round(len(data) * outliers / (1 - outliers))
+    outside = _sphere(draws["outliers"], n_outliers, data.shape[1])
+    data = np.concatenate([data, outside])
+    target = np.append(np.arange(len(counts)), -1).repeat([*counts, n_outliers])
     mask = _missing_mask(data.shape, missing, draws["missing"])
     data[mask] = 0.0
     if shuffle:
@@ -170,15 +175,11 @@ def make_subspaces_at_angle(
         Dimension of the space.
     n_per_subspace : int or sequence of int of shape (3,), default=500
         Points drawn from all or from each subspace.
-    noise : float, default=0.0
+    noise, shuffle, return_X_y
         As in `make_union_of_subspaces`.
-    shuffle : bool, default=True
-        Whether to mix the points; False keeps the subspaces in order.
     random_state : int, SeedSequence, Generator or None, default=None
         Source of randomness. With one seed, changing only `angle` turns the second
         and third subspace in place, keeping the first and all coordinates.
-    return_X_y : bool, default=False
-        Whether to return ``(data, target)`` rather than a Bunch.
 
     Returns
     -------
@@ -211,7 +212,7 @@ def make_subspaces_at_angle(
             f" choose dim at most {n_features // 3} or n_features at least {3 * dim}"
         )
     rng = _generator(random_state)
-    first, *others = np.split(_random_frame(rng, n_features, 3 * dim), 3, axis=1)
+    first, *others = np.split(random_bases(1, n_features, 3 * dim, rng)[0], 3, axis=1)
     turned = [np.cos(angle) * first + np.sin(angle) * other for other in others]
     return make_union_of_subspaces(
         n_per_subspace=n_per_subspace,
@@ -237,15 +238,15 @@ def _make_bases(
         raise ValueError(
             f"bases={bases!r} is unknown; choose 'random', 'orthogonal' or pass arrays"
         )
-    K = _check_int("n_subspaces", _default(n_subspaces, _DEFAULT_SUBSPACES))
-    D = _check_int("n_features", _default(n_features, _DEFAULT_FEATURES))
-    sizes = _check_counts("dims", _default(dims, _DEFAULT_DIM), K)
+    K = _check_int("n_subspaces", _default(n_subspaces, 3))
+    D = _check_int("n_features", _default(n_features, 100))
+    sizes = _check_counts("dims", _default(dims, 5), K)
     if max(sizes) > D:
         raise ValueError(
             f"dims={max(sizes)} exceeds n_features={D}; choose at most {D}"
         )
     if bases == "random":
-        return [_random_frame(rng, D, size) for size in sizes]
+        return [random_bases(1, D, size, rng)[0] for size in sizes]
     if sum(sizes) > D:
         raise ValueError(
             f"the sum of dims, {sum(sizes)}, exceeds n_features={D}, so the subspaces "
@@ -253,7 +254,7 @@ def _make_bases(
             "dims or bases='random'"
         )
     ends = np.cumsum(sizes[:-1], dtype=int)
-    return np.split(_random_frame(rng, D, sum(sizes)), ends, axis=1)
+    return np.split(random_bases(1, D, sum(sizes), rng)[0], ends, axis=1)
 
 
 def _check_given(
@@ -306,21 +307,6 @@ def _make_offsets(bases: list[Floats], distance: float, rng: Rng) -> Floats:
     return distance * directions
 
 
-def _draw_points(bases: list[Floats], counts: list[int], rng: Rng) -> Floats:
-    """Points uniform on the unit sphere of each subspace, in order of subspaces."""
-    pairs = zip(bases, counts, strict=True)
-    return np.concatenate([_sphere(rng, n, U.shape[1]) @ U.T for U, n in pairs])
-
-
-def _add_outliers(
-    data: Floats, counts: list[int], share: float, rng: Rng
-) -> tuple[Floats, NDArray[np.int64]]:
-    """Points with outliers after them, and the labels of both."""
-    n_outliers = round(len(data) * share / (1 - share))
-    labels = np.append(np.arange(len(counts)), -1).repeat([*counts, n_outliers])
-    return np.concatenate([data, _sphere(rng, n_outliers, data.shape[1])]), labels
-
-
 def _missing_mask(shape: tuple[int, ...], missing: float, rng: Rng) -> NDArray:
     """Mask with the same number of randomly placed entries in every row."""
     n_features = shape[1]
@@ -333,11 +319,6 @@ def _missing_mask(shape: tuple[int, ...], missing: float, rng: Rng) -> NDArray:
     mask = np.zeros(shape, dtype=bool)
     mask[:, :n_missing] = True
     return rng.permuted(mask, axis=1) if n_missing else mask
-
-
-def _random_frame(rng: Rng, n_features: int, dim: int) -> Floats:
-    """One basis, uniform on the Stiefel manifold."""
-    return random_bases(1, n_features, dim, rng)[0]
 
 
 def _sphere(rng: Rng, count: int, dim: int) -> Floats:
@@ -358,7 +339,7 @@ def _generator(random_state: Seed) -> np.random.Generator:
         return np.random.default_rng(random_state)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"random_state={random_state!r} is no seed; pass None, an integer of at "
+            f"random_state={random_state!r} is not a seed; pass None, an integer of at "
             "least 0 or a numpy Generator"
         ) from error
 
@@ -370,7 +351,7 @@ def _default(value: Any, default: Any) -> Any:
 def _check_int(name: str, value: int) -> int:
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
         raise ValueError(
-            f"{name}={value!r} is too small or no integer; choose 1 or more"
+            f"{name}={value!r} is not a positive integer; choose 1 or more"
         )
     return int(value)
 
@@ -388,13 +369,9 @@ def _check_counts(name: str, value: Counts, n_subspaces: int) -> list[int]:
     return counts
 
 
-def _check_real(name: str, value: float) -> float:
+def _check_real(name: str, value: float, *, is_share: bool = False) -> float:
     if not isinstance(value, Real) or not 0 <= value < np.inf:
         raise ValueError(f"{name}={value!r} is not a number from 0; choose 0 or more")
-    return float(value)
-
-
-def _check_share(name: str, value: float) -> float:
-    if _check_real(name, value) >= 1:
+    if is_share and value >= 1:
         raise ValueError(f"{name}={value} is not below 1; choose a share in [0, 1)")
     return float(value)

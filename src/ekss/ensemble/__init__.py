@@ -1,28 +1,41 @@
 """Ensemble K-subspaces as a chain of values; see docs/architecture.md."""
 
-from ekss.ensemble.automatic import Count, Removal
 from ekss.ensemble.chain import Clustering, cluster
-from ekss.ensemble.choose import Candidate
-from ekss.ensemble.cut import CutOptions
-from ekss.ensemble.decide import Geometry, Wishes, estimate_geometry
+from ekss.ensemble.choose import (
+    Candidate,
+    CutScore,
+    Evidence,
+    score_cut,
+    select_cut,
+)
+from ekss.ensemble.cut import CUTTERS, Cut, CutOptions, CutPool, candidate_cuts
+from ekss.ensemble.decide import Count, Geometry, Removal, Wishes, estimate_geometry
 from ekss.ensemble.dimension import estimate_dim
 from ekss.ensemble.paper import ensemble_k_subspaces
 from ekss.ensemble.prepare import Preparation, prepare
 from ekss.ensemble.vote import KSSMember
 
 __all__ = [
+    "CUTTERS",
     "Candidate",
     "Clustering",
     "Count",
+    "Cut",
     "CutOptions",
+    "CutPool",
+    "CutScore",
+    "Evidence",
     "Geometry",
     "KSSMember",
     "Preparation",
     "Removal",
     "Wishes",
+    "candidate_cuts",
     "cluster",
     "ensemble_k_subspaces",
     "estimate_dim",
     "estimate_geometry",
     "prepare",
+    "score_cut",
+    "select_cut",
 ]

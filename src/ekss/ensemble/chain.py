@@ -1,45 +1,81 @@
-"""The chain of a fit: prepare, decide, vote, cut, choose, extend."""
+"""The chain of a fit: settle, prepare, decide, vote, cut, choose, extend.
+
+:func:`cluster` is the whole fit. The second half of the file estimates what a fit will
+cost before it starts.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from joblib import hash as fingerprint
 from numpy.typing import NDArray
 
-from ekss.core.bases import Flats, fit_clusters
-from ekss.ensemble.automatic import Settled, settle
-from ekss.ensemble.choose import Chosen, choose, gather_evidence
-from ekss.ensemble.cut import CutOptions, cut, cut_once
+from ekss.core.linalg import SMALL_SIDE, Flats, fit_clusters
+from ekss.ensemble.choose import Chosen, choose, choose_cost, gather_evidence
+from ekss.ensemble.cut import CutOptions, cut, cut_cost, cut_once, votes_cost
 from ekss.ensemble.decide import (
+    COUNT,
+    REMOVAL,
     Plan,
+    Settled,
     Wishes,
     decide,
     few_neighbors,
+    has_common_direction,
+    largest_dim,
+    most_removed,
     neighbor_counts,
+    settle,
+    tried_rows,
 )
-from ekss.ensemble.extend import extend, learn_extension
-from ekss.ensemble.prepare import Preparation, common_directions, prepare
-from ekss.ensemble.vote import RULES, Ensemble, KSSMember, vote
-from ekss.runtime.labels import LabelStore
-from ekss.runtime.rows import Rows
+from ekss.ensemble.extend import extend, extend_cost, learn_extension
+from ekss.ensemble.prepare import (
+    Preparation,
+    most_coordinates,
+    prepare,
+)
+from ekss.ensemble.vote import (
+    RULES,
+    Ensemble,
+    KSSMember,
+    enough_rows,
+    member_for,
+    vote,
+    vote_cost,
+)
+from ekss.runtime.memory import (
+    LIBRARY_BYTES,
+    RATES,
+    Estimate,
+    Limit,
+    Stage,
+    Work,
+    in_bytes,
+    limit_of,
+    measured_pace,
+)
+from ekss.runtime.rows import LabelStore, MemoryRows, Rows
 from ekss.runtime.workers import Workers
 
 
 @dataclass(frozen=True)
-class Known:
-    """What a later fit of the same data need not find out again.
+class EarlierFit:
+    """What a fit with ``warm_start`` can take from the fit before it.
 
     Attributes
     ----------
     origin : tuple
-        Data, seed and wishes; decisions of the same origin need not be made again.
+        Data, seed and wishes. A fit of the same origin takes over ``settled``.
     settled : Settled
     ensemble : Ensemble
-        Its members are used again if they would come out the same.
+        Members that are used again if they would come out the same, which their own
+        ``origin`` tells.
     """
 
     origin: tuple[Any, ...]
@@ -67,8 +103,8 @@ class Clustering:
     settled : Settled
     ensemble : Ensemble
     chosen : Chosen
-    known : Known
-        For a later fit of the same data.
+    known : EarlierFit
+        What the next fit with ``warm_start`` can take from this one.
     """
 
     labels: NDArray[np.int64]
@@ -77,7 +113,7 @@ class Clustering:
     settled: Settled
     ensemble: Ensemble
     chosen: Chosen
-    known: Known
+    known: EarlierFit
 
 
 def cluster(
@@ -86,7 +122,7 @@ def cluster(
     seed: int,
     workers: Workers,
     *,
-    known: Known | None = None,
+    known: EarlierFit | None = None,
     store: LabelStore | None = None,
     everyone: Rows | None = None,
     sample: NDArray[np.int64] | None = None,
@@ -96,13 +132,13 @@ def cluster(
     Parameters
     ----------
     voted : ndarray of shape (n_voted, n_features)
-        Rows that members vote on.
+        Rows that members vote on: all rows, or a sample of them.
     wishes : Wishes
         What the user asks for; the rest is decided here.
     seed : int
     workers : Workers
-    known : Known, default=None
-        What an earlier fit found; it is used where it would come out the same.
+    known : EarlierFit, default=None
+        The fit before this one; what would come out the same is taken from it.
     store : LabelStore, default=None
         Where labels of members are kept.
     everyone : Rows, default=None
@@ -123,20 +159,18 @@ def cluster(
         voted,
         unit=settled.unit,
         affine=settled.affine,
-        removed=common_directions(voted, settled.n_removed, unit=settled.unit),
+        removed=settled.removed,
     )
     plan = decide(points, wishes, settled.n_clusters, seed)
-    member = wishes.member
     ensemble = vote(
         plan,
-        member.options(plan, keep_flats=sample is not None)
-        if isinstance(member, KSSMember)
-        else member,
+        member_for(plan, wishes.member, keep_flats=sample is not None),
         RULES.steps if wishes.n_members is None else (wishes.n_members,),
         seed,
         workers,
-        cluster=partial(_cluster_some, plan, wishes, seed, workers.quiet()),
-        known=None if known is None else known.ensemble,
+        cluster=partial(_cluster_some, plan, wishes, seed),
+        # Members of the earlier fit, or else of the trial of components.
+        known=settled.ensemble if known is None else known.ensemble,
         store=store,
     )
     chosen = _cut_and_choose(plan, ensemble, wishes.cut, seed, workers)
@@ -161,7 +195,7 @@ def cluster(
         settled,
         ensemble,
         chosen,
-        Known(origin, settled, ensemble),
+        EarlierFit(origin, replace(settled, ensemble=None), ensemble),
     )
 
 
@@ -174,7 +208,7 @@ def _cut_and_choose(
         tasks = [(q, plan.n_clusters) for q in plan.neighbors]
         cuts = cut(votes, tasks, options, seed, workers)
         evidence = gather_evidence(plan, ensemble.labels)
-        chosen = choose(cuts, evidence, options.judge, workers)
+        chosen = choose(cuts, evidence, options.score, workers)
         if chosen is not None:
             return chosen
     q = plan.neighbors[0]
@@ -188,16 +222,196 @@ def _cluster_some(
     plan: Plan,
     wishes: Wishes,
     seed: int,
-    workers: Workers,
     half: Ensemble,
     rows: NDArray[np.int64],
 ) -> NDArray[np.int64] | None:
-    """Cluster some points by some members, as the whole will be."""
-    counts = plan.neighbors
-    if wishes.n_neighbors is None:
-        counts = neighbor_counts(len(rows), plan.n_clusters, len(plan.points.rows))
-    tasks = [(min(q, len(rows) - 1), plan.n_clusters) for q in counts]
-    cuts = cut(wishes.cut.votes(half), tasks, wishes.cut, seed, workers)
+    """Cluster some of the points by half of the members: the best cut of one graph.
+
+    None where no way of cutting gave all clusters.
+    """
+    q = wishes.n_neighbors or few_neighbors(len(rows), plan.n_clusters)
+    tasks = [(min(q, len(rows) - 1), plan.n_clusters)]
+    cuts = cut(wishes.cut.votes(half), tasks, wishes.cut, seed, Workers(1))
     evidence = gather_evidence(plan, half.labels, plan.seen.take(rows))
-    chosen = choose(cuts, evidence, wishes.cut.judge, workers)
+    chosen = choose(cuts, evidence, wishes.cut.score, Workers(1))
     return None if chosen is None else chosen.labels
+
+
+# --- What a fit may cost --------------------------------------------------------------
+
+# Fewest members that a remedy for too little memory proposes.
+_FEWEST_MEMBERS = 10
+
+
+def estimate(work: Work) -> Estimate:
+    """Add up the stages of a fit.
+
+    Seconds are within a factor of about 3, bytes rather too many than too few.
+
+    Examples
+    --------
+    >>> from ekss.ensemble.chain import estimate
+    >>> from ekss.runtime.memory import Work
+    >>> exact = Work(10**6, 50, 4, 10, 100, 10, 5, 10**6, n_neighbors=40, n_graphs=6)
+    >>> estimate(exact).seconds > 1000
+    True
+    """
+    stages = {
+        "preprocessing": trial_cost(work),
+        "members": vote_cost(work),
+        "votes": votes_cost(work),
+        "cuts": cut_cost(work),
+        "choice": choose_cost(work),
+    }
+    if work.voted < work.n_samples:
+        stages["rows"] = extend_cost(work)
+    data = work.n_samples * work.n_features * work.itemsize
+    return Estimate(
+        LIBRARY_BYTES + data * work.in_memory,
+        {name: stage for name, stage in stages.items() if stage.seconds > 0},
+    )
+
+
+def trial_cost(work: Work) -> Stage:
+    """Compare numbers of components on a sample, after finding all of them."""
+    if not work.n_trials:
+        return Stage(0.0, 0.0)
+    rows = tried_rows(work.voted, work.n_clusters)
+    small = estimate(
+        replace(
+            work,
+            n_samples=rows,
+            voted=rows,
+            fitted=rows,
+            n_members=min(work.n_members, REMOVAL.members[-1]),
+            likely_members=None,
+            n_graphs=1,
+            n_trials=0,
+        )
+    )
+    n, n_features = work.voted, work.n_features
+    # Copies of the points in float64, or a Gram matrix: see leading_spectrum.
+    by_rows = n < n_features or n_features <= SMALL_SIDE
+    spectrum = 8 * 4 * n_features * (n if by_rows else n_features)
+    held = max(spectrum, *(stage.bytes for stage in small.stages.values()))
+    seconds = RATES.tried_members * work.n_trials * small.seconds
+    return Stage(seconds, n * n_features * work.width + held)
+
+
+def check_memory(
+    wishes: Wishes,
+    rows: Rows,
+    sample: NDArray[np.int64] | None,
+    memory_limit: Any,
+    workers: Workers,
+) -> None:
+    """Refuse a fit that wants more memory than there is; tell what it will take."""
+    work = work_of(wishes, rows, sample, workers)
+    wanted = estimate(work)
+    limit = limit_of(memory_limit, wanted.resident)
+    task = f"clustering {work.n_samples} points, {work.voted} of them by votes,"
+    limit.check(task, wanted.bytes, lambda: _remedy(work, limit))
+    if workers.show:
+        told = wanted.at_pace(measured_pace())
+        note = ""
+        if wishes.n_members is None:
+            few, most = RULES.steps[0], RULES.steps[-1]
+            note = f" (for {few} members, {most} if these disagree)"
+        workers.say(f"{told}{note}")
+
+
+def work_of(
+    wishes: Wishes, rows: Rows, sample: NDArray[np.int64] | None, workers: Workers
+) -> Work:
+    """Return the sizes of a fit, at their worst where the data decide."""
+    n_samples, n_features = rows.shape
+    voted = n_samples if sample is None else len(sample)
+    n_clusters = wishes.n_clusters or COUNT.first
+    dims = wishes.dims
+    dim = dims[1] if dims else largest_dim(voted, n_features, n_clusters)
+    likely_dim = None if dims else -(-dim // 3)
+    neighbors = neighbor_counts(voted, n_clusters)
+    if wishes.n_neighbors is not None:
+        neighbors = (wishes.n_neighbors,)
+    kss = wishes.member if isinstance(wishes.member, KSSMember) else KSSMember()
+    most, likely = _candidates(kss, n_clusters)
+    if likely is not None:
+        likely = max(
+            1, min(likely, voted // (RULES.least_points * (likely_dim or dim)))
+        )
+    return Work(
+        n_samples,
+        n_features,
+        rows.dtype.itemsize,
+        n_clusters,
+        wishes.n_members or RULES.steps[-1],
+        most,
+        dim,
+        voted,
+        all_pairs=wishes.cut.looks_at_all_pairs(voted),
+        n_neighbors=max(neighbors),
+        n_graphs=len(neighbors),
+        max_iter=kss.max_iter,
+        fitted=kss.fitted_rows(voted, n_clusters) or voted,
+        in_memory=rows.in_memory,
+        n_workers=effective_n_jobs(workers.n_jobs),
+        double=wishes.affine is not False,
+        single=wishes.affine is not True and wishes.normalize is not False,
+        n_trials=_n_trials(wishes, rows),
+        likely_members=None if wishes.n_members else RULES.steps[0],
+        likely_candidates=likely,
+        likely_dim=likely_dim,
+        likely_features=min(
+            n_samples, n_features, most_coordinates(n_clusters, likely_dim or dim)
+        ),
+    )
+
+
+def _candidates(member: KSSMember, n_clusters: int) -> tuple[int, int | None]:
+    """Return the most candidates of a member, and the likely number if it differs."""
+    given: Any = member.n_candidates
+    if given == "auto":
+        return RULES.pieces[1] * n_clusters, sum(RULES.pieces) * n_clusters // 2
+    if given is None:
+        return n_clusters, None
+    return (given[1], None) if isinstance(given, (tuple, list)) else (given, None)
+
+
+def _n_trials(wishes: Wishes, rows: Rows) -> int:
+    """Return how many numbers of components may be tried.
+
+    Points in memory are looked at; of others it is known only when they are read.
+    """
+    most = most_removed(*rows.shape)
+    may = wishes.n_removed is None and wishes.affine is not True
+    if not most or not may or wishes.normalize is False:
+        return 0
+    if isinstance(rows, MemoryRows) and rows.in_memory:
+        return most + 1 if has_common_direction(rows.array) else 0
+    return most + 1
+
+
+def _remedy(work: Work, limit: Limit) -> str:
+    """Say which setting would fit."""
+    for words, change in _smaller(work):
+        needed = estimate(change).bytes
+        if needed <= limit.bytes:
+            return f"{words} would need {in_bytes(needed)}"
+    return "no other setting would fit, so give fewer points or features"
+
+
+def _smaller(work: Work) -> Iterator[tuple[str, Work]]:
+    """Yield changes that make a fit smaller, in words and in sizes."""
+    enough = min(work.n_samples, enough_rows(work.n_clusters))
+    sampled = replace(work, voted=min(work.voted, enough), fitted=enough)
+    if work.voted > enough:
+        yield f"max_samples={enough}", sampled
+    if work.all_pairs:
+        yield "cut=CutOptions(pairs='likely')", replace(work, all_pairs=False)
+    members = work.n_members
+    while members > _FEWEST_MEMBERS:
+        members = max(members // 2, _FEWEST_MEMBERS)
+        yield f"n_members={members}", replace(work, n_members=members)
+    if work.in_memory:
+        words = f"max_samples={enough} with X on disk, as numpy.load(f, mmap_mode='r'),"
+        yield words, replace(sampled, in_memory=False)

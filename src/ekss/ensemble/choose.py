@@ -2,22 +2,329 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any
+from functools import cached_property, partial
+from math import isnan
+from numbers import Real
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ekss.ensemble.cut import Cuts, labels_of, pools_bytes
-from ekss.ensemble.decide import Plan
+from ekss.core.ksubspaces import squared_norms
+from ekss.core.linalg import group_rows, top_eigenpairs
+from ekss.ensemble.cut import Cut, Cuts, labels_of, pools_bytes
 from ekss.ensemble.prepare import Coordinates
-from ekss.graph.selection import Evidence, Score, total_of
 from ekss.graph.spectral import unit_rows
-from ekss.runtime.cost import RATES, Stage, Work
+from ekss.graph.votes import (
+    cluster_silhouettes,
+    edge_shares,
+    shares_of_cuts,
+)
+from ekss.runtime.memory import RATES, Stage, Work
 from ekss.runtime.workers import Workers
+
+if TYPE_CHECKING:
+    from ekss.ensemble.decide import Plan
+
+# Clusters of different cuts that are scored together, and numbers that this may hold.
+_CLUSTERS_AT_ONCE = 160
+_SHARES_AT_ONCE = 2**24
+# Coordinates in subspaces that are held at once: what fits the cache of a core.
+_BLOCK_ENTRIES = 2**19
+# Silhouettes of subspaces are moderate for images and near 1 for motions; measured
+# from 1.2 a difference among excellent ones does not outweigh all else.
+_FROM = 1.2
+# Silhouettes of votes above 0.97 are all excellent; the logarithm must not tell them
+# apart.
+_SMALLEST_DISSENT = 0.03
+# The terms of a score, and their exponents in the product.
+EXPONENTS = {"residual": 1.0, "overlap": 2.0, "dissent": 2.0}
+# A cluster of hardly more points than directions fits anything: its residual is raised
+# at most by this factor.
+_SMALLEST_FREEDOM = 0.05
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What cuts are judged by; nothing here knows true labels.
+
+    Attributes
+    ----------
+    points : ndarray of shape (n_points, n_features)
+        The data, or their leading coordinates.
+    dims : tuple of int
+        Subspace dimensions at which clusters are fitted, ascending.
+    affine : bool
+        Whether subspaces may miss the origin.
+    outside : ndarray of shape (n_points,) or None
+        Squared length of each point outside the given coordinates.
+    member_labels : ndarray of shape (n_points, n_members) or None
+        Labels of ensemble members; a point's companions in them are asked.
+    graph : csr_array of shape (n_points, n_points) or None
+        Where there are no members: the edges of a point are asked instead.
+    energy : float
+        Mean squared length of a point that counts; residuals are shares of it.
+    """
+
+    points: NDArray[np.floating]
+    dims: tuple[int, ...]
+    affine: bool = False
+    outside: NDArray[np.floating] | None = None
+    member_labels: NDArray[Any] | None = None
+    graph: csr_array | None = None
+    energy: float = 1.0
+
+    @cached_property
+    def norms(self) -> NDArray[np.floating]:
+        """Squared norms of the points."""
+        return squared_norms(self.points)
+
+    @cached_property
+    def floor(self) -> float:
+        """Residual below which differences are rounding errors."""
+        limits = np.finfo(self.points.dtype)
+        mean = float(self.norms.mean())
+        return max(mean * 100 * float(limits.eps), float(limits.tiny))
+
+
+@dataclass(frozen=True)
+class CutScore:
+    r"""Three quantities that are small for a good cut.
+
+    Attributes
+    ----------
+    residual : float
+        Geometric mean over dimensions of the mean squared distance of points to
+        the subspace of their cluster, each cluster's raised by
+        :math:`(1 - d / n_k)^{-2}` as in generalised cross-validation; divided by the
+        ``energy`` of the evidence.
+    overlap : float
+        1.2 - S with S the mean over points and dimensions of
+        :math:`(r' - r) / \max(r, r')`, r the squared distance to the own, r' to the
+        nearest other subspace: a silhouette of subspaces. Near 1.2 for a split class,
+        because both halves have the same subspace; in [0.2, 2.2].
+    dissent : float
+        Geometric mean over clusters of :math:`1.03 - V_k`, :math:`V_k` the mean over
+        the points of cluster k of :math:`(a - b) / \max(a, b)`, a the share of their
+        cluster among their companions, b the largest share of another one: a silhouette
+        of votes. In [0.03, 2.03]; 1 where there are no votes.
+    """
+
+    residual: float
+    overlap: float
+    dissent: float
+
+    @property
+    def total(self) -> float:
+        """Logarithm of residual * overlap^2 * dissent^2: lower is better."""
+        parts = np.log([getattr(self, term) for term in EXPONENTS])
+        return float(parts @ list(EXPONENTS.values()))
+
+
+Score = Callable[[NDArray[np.int64], Evidence], Any]
+
+
+def score_cut(labels: NDArray[np.int64], evidence: Evidence) -> CutScore:
+    """Measure a partition by its subspaces and by the votes.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n_points,)
+        In 0, ..., K - 1, each used, K at least 2.
+    evidence : Evidence
+
+    Returns
+    -------
+    CutScore
+
+    Notes
+    -----
+    O(n_points K (n_features max(dims) + n_members)) time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> lines = np.repeat(np.eye(3)[:2], 4, axis=0)
+    >>> good, bad = np.repeat([0, 1], 4), np.tile([0, 1], 4)
+    >>> seen = Evidence(lines, dims=(1,))
+    >>> score_cut(good, seen).total < score_cut(bad, seen).total
+    True
+    """
+    return score_cuts([labels], evidence)[0]
+
+
+def score_cuts(cuts: Sequence[NDArray[np.int64]], evidence: Evidence) -> list[CutScore]:
+    """Measure several partitions; together that takes less time than one by one."""
+    counts = [int(labels.max()) + 1 for labels in cuts]
+    fits = _fit_qualities(cuts, counts, evidence)
+    all_shares = _vote_shares(cuts, counts, evidence)
+    scores = []
+    for labels, (residual, silhouette), shares in zip(
+        cuts, fits, all_shares, strict=True
+    ):
+        dissent = 1.0
+        if shares is not None:
+            against = 1 + _SMALLEST_DISSENT - cluster_silhouettes(shares, labels)
+            dissent = float(np.exp(np.log(against).mean()))
+        scores.append(CutScore(residual, _FROM - silhouette, dissent))
+    return scores
+
+
+def _vote_shares(
+    cuts: Sequence[NDArray[np.int64]], counts: Sequence[int], evidence: Evidence
+) -> Iterable[NDArray[np.floating] | None]:
+    """Return the shares of the clusters in the votes of each point, for each cut."""
+    if evidence.member_labels is not None:
+        return shares_of_cuts(evidence.member_labels, cuts, counts)
+    if evidence.graph is not None:
+        return (
+            edge_shares(evidence.graph, labels, count)
+            for labels, count in zip(cuts, counts, strict=True)
+        )
+    return [None] * len(cuts)
+
+
+def select_cut(
+    cuts: Sequence[Cut], evidence: Evidence, score: Score = score_cut
+) -> tuple[int, list[float]]:
+    """Score every cut; return the number of the best and all totals.
+
+    Parameters
+    ----------
+    cuts : sequence of Cut
+    evidence : Evidence
+    score : callable, default=score_cut
+        ``score(labels, evidence)`` returns a number, or an object with ``total``;
+        lower is better.
+
+    Returns
+    -------
+    best : int
+        The first of the lowest.
+    totals : list of float
+    """
+    totals = [total_of(score(cut.labels, evidence)) for cut in cuts]
+    return int(np.argmin(totals)), totals
+
+
+def total_of(score: Any) -> float:
+    """Return the number that a score stands for; refuse what is none."""
+    total = getattr(score, "total", score)
+    if not isinstance(total, Real) or isnan(total):
+        raise ValueError(
+            f"the score of a cut is {total!r}; return a number, or an object with a "
+            "number `total`, lower for a better cut (infinity for one to be avoided)"
+        )
+    return float(total)
+
+
+def fit_quality(
+    labels: NDArray[np.int64], n_clusters: int, evidence: Evidence
+) -> tuple[float, float]:
+    """Residual and silhouette of the subspaces of the clusters.
+
+    See :class:`CutScore` for their definitions.
+    """
+    return _fit_qualities([labels], [n_clusters], evidence)[0]
+
+
+def _fit_qualities(
+    cuts: Sequence[NDArray[np.int64]], counts: Sequence[int], evidence: Evidence
+) -> list[tuple[float, float]]:
+    """Residual and silhouette of several cuts; clusters they share are fitted once."""
+    points, dims = evidence.points, usable_dims(evidence)
+    n_points = len(points)
+    models: dict[bytes, tuple[int, Any]] = {}
+    numbers, raise_by = [], []
+    for labels, count in zip(cuts, counts, strict=True):
+        groups = group_rows(labels, count)
+        for rows in groups:
+            if rows.tobytes() not in models:
+                model = _leading_directions(points[rows], dims[-1], evidence)
+                models[rows.tobytes()] = len(models), model
+        numbers.append(np.array([models[rows.tobytes()][0] for rows in groups]))
+        sizes = np.maximum(np.bincount(labels, minlength=count), 1)
+        freedom = 1 - (np.array(dims)[:, None] + evidence.affine) / sizes
+        raise_by.append(np.maximum(freedom, _SMALLEST_FREEDOM) ** -2)
+    centres = np.stack([centre for _, (centre, _) in models.values()])
+    stacked = np.stack([basis for _, (_, basis) in models.values()])
+    costs = np.zeros((len(cuts), len(dims)))
+    silhouettes = np.zeros(len(cuts))
+    step = max(1, _BLOCK_ENTRIES // (len(models) * dims[-1]))
+    for first in range(0, n_points, step):
+        block = slice(first, min(first + step, n_points))
+        at = np.arange(block.stop - first)
+        of_all = _residuals(block, centres, stacked, dims, evidence)
+        for c, labels in enumerate(cuts):
+            rest = of_all[numbers[c]]
+            own_label = labels[block]
+            own = rest[own_label, :, at].T
+            rest[own_label, :, at] = np.inf
+            other = rest.min(axis=0)
+            costs[c] += (own * raise_by[c][:, own_label]).sum(axis=1)
+            silhouettes[c] += (
+                ((other - own) / np.maximum(other, own)).mean(axis=0).sum()
+            )
+    residuals = np.exp(np.log(costs / n_points).mean(axis=1)) / evidence.energy
+    return list(zip(residuals.tolist(), (silhouettes / n_points).tolist(), strict=True))
+
+
+def usable_dims(evidence: Evidence) -> tuple[int, ...]:
+    """Return the dimensions that leave at least one direction outside."""
+    most = max(1, evidence.points.shape[1] - 1)
+    return tuple(sorted({min(dim, most) for dim in evidence.dims}))
+
+
+def _leading_directions(
+    points: NDArray[np.floating], dim: int, evidence: Evidence
+) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+    """Return the centre and ``dim`` principal directions, strongest first.
+
+    Directions that the points do not determine are zero and capture nothing.
+    """
+    n_points, n_features = points.shape
+    centre = np.zeros(n_features, points.dtype)
+    if evidence.affine:
+        centre = points.mean(axis=0)
+    wide = (points - centre).astype(np.float64, copy=False)
+    by_rows = n_points < n_features
+    gram = wide @ wide.T if by_rows else wide.T @ wide
+    top = min(dim, len(gram))
+    values, vectors = top_eigenpairs(gram, top)
+    known = values > values[0] * 1e-12 if values[0] > 0 else np.zeros(top, bool)
+    if by_rows:
+        vectors = wide.T @ (vectors / np.sqrt(np.where(known, values, 1.0)))
+    basis = np.zeros((n_features, dim), points.dtype)
+    basis[:, :top] = np.where(known, vectors, 0.0)
+    return centre, basis
+
+
+def _residuals(
+    rows: slice,
+    centres: NDArray[np.floating],
+    stacked: NDArray[np.floating],
+    dims: tuple[int, ...],
+    evidence: Evidence,
+) -> NDArray[np.floating]:
+    """Squared distances of rows to every subspace, (n_clusters, n_dims, n_rows)."""
+    points = evidence.points[rows]
+    n_clusters, n_features, dim = stacked.shape
+    inside = stacked.transpose(0, 2, 1).reshape(-1, n_features) @ points.T
+    inside = inside.reshape(n_clusters, dim, len(points))
+    apart = evidence.norms[rows][None]
+    if evidence.affine:
+        inside -= np.einsum("kf,kfd->kd", centres, stacked)[:, :, None]
+        lengths = np.einsum("kf,kf->k", centres, centres)
+        apart = apart - 2 * centres @ points.T + lengths[:, None]
+    np.square(inside, out=inside)
+    leading = (np.arange(dim) < np.array(dims)[:, None]).astype(inside.dtype)
+    rest = np.maximum(apart[:, None] - leading @ inside, evidence.floor)
+    if evidence.outside is not None:
+        rest += evidence.outside[rows]
+    return rest
 
 
 @dataclass(frozen=True)
@@ -90,7 +397,7 @@ def gather_evidence(
 
 
 def choose(
-    cuts: Cuts, evidence: Evidence, score: Score, workers: Workers
+    cuts: Cuts, evidence: Evidence, score: Score | None, workers: Workers
 ) -> Chosen | None:
     """Score every cut and keep the best.
 
@@ -99,8 +406,8 @@ def choose(
     cuts : Cuts
         All into the same number of clusters.
     evidence : Evidence
-    score : callable
-        ``score(labels, evidence)``; lower is better.
+    score : callable or None
+        ``score(labels, evidence)``, lower is better; None is :func:`score_cut`.
     workers : Workers
 
     Returns
@@ -142,28 +449,49 @@ def choose(
 def judge_all(
     labels: Sequence[NDArray[np.int64]],
     evidence: Evidence,
-    score: Score,
+    score: Score | None,
     workers: Workers,
 ) -> list[Any]:
     """Score every partition."""
-    judge = partial(_judge_one, labels, evidence, score)
-    return list(workers.map(judge, len(labels), "choice"))
+    groups = _groups(labels) if score is None else [[one] for one in labels]
+    judge = partial(_judge_some, groups, evidence, score)
+    return [one for some in workers.map(judge, len(groups), "choice") for one in some]
 
 
-def _judge_one(
+def _groups(
     labels: Sequence[NDArray[np.int64]],
+) -> list[list[NDArray[np.int64]]]:
+    """Put together cuts that are scored at once: at least one."""
+    groups: list[list[NDArray[np.int64]]] = []
+    room = 0
+    for one in labels:
+        count = int(one.max()) + 1
+        if count > room:
+            groups.append([])
+            room = min(_CLUSTERS_AT_ONCE, _SHARES_AT_ONCE // len(one))
+        groups[-1].append(one)
+        room -= count
+    return groups
+
+
+def _judge_some(
+    groups: Sequence[Sequence[NDArray[np.int64]]],
     evidence: Evidence,
-    score: Score,
+    score: Score | None,
     number: int,
-) -> Any:
-    """Score one partition; a function of the module, so that processes can call it."""
-    return score(labels[number], evidence)
+) -> list[Any]:
+    """Score some partitions; a function of the module, so that processes can."""
+    if score is None:
+        return score_cuts(groups[number], evidence)
+    return [score(labels, evidence) for labels in groups[number]]
 
 
-def cost(work: Work) -> Stage:
+def choose_cost(work: Work) -> Stage:
     """Score all cuts."""
     cuts = work.n_graphs * RATES.cuts_per_graph
     seconds = 1e-9 * work.voted * cuts * RATES.judge / work.n_workers
     judged = 3 * work.n_workers * work.voted * work.n_features * work.width
+    together = min(_CLUSTERS_AT_ONCE * work.voted, _SHARES_AT_ONCE)
+    judged += 6 * work.n_workers * max(together, work.n_clusters * work.voted)
     lists = 12 * work.voted * work.n_neighbors
     return Stage(seconds, work.after_members + judged + lists + pools_bytes(work))

@@ -1,22 +1,51 @@
-"""Stage 2, decide: settle from the points what the user leaves automatic.
+"""Stage 2, decide: settle from the data what the user leaves automatic.
 
-Everything here looks at the points alone. Decisions that need trial ensembles, the
-number of clusters and of components to remove, are in :mod:`ekss.ensemble.automatic`.
+Decisions are made in two steps. :func:`settle` comes before the rows are prepared: it
+finds the number of clusters, tells linear from affine subspaces, and chooses the
+components to remove, where needed by trial ensembles on some of the rows.
+:func:`decide` comes after: it looks at the prepared points alone, and adds dimensions,
+coordinates and numbers of neighbours.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from math import ceil, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics.pairwise import euclidean_distances
 
-from ekss.ensemble.cut import CutOptions
-from ekss.ensemble.prepare import Coordinates, Points, leading_coordinates, power_of_two
-from ekss.ensemble.vote import KSSMember, MemberFunction
+from ekss.core.ksubspaces import MemberOptions
+from ekss.core.linalg import unit_rows, without
+from ekss.ensemble.choose import (
+    Evidence,
+    choose,
+    gather_evidence,
+    judge_all,
+    total_of,
+)
+from ekss.ensemble.cut import CutOptions, cut
+from ekss.ensemble.prepare import (
+    Coordinates,
+    Points,
+    common_directions,
+    leading_coordinates,
+    power_of_two,
+    prepare,
+)
+from ekss.ensemble.vote import (
+    Ensemble,
+    KSSMember,
+    MemberFunction,
+    member_for,
+    run_members,
+)
+from ekss.graph.votes import Votes, cluster_silhouettes, companion_shares
+from ekss.runtime.rows import draw_sample
+from ekss.runtime.workers import Workers
 
 
 @dataclass(frozen=True)
@@ -51,7 +80,8 @@ class Wishes:
     def unit(self, *, affine: bool) -> bool:
         """Tell whether rows are scaled to unit length.
 
-        Length carries no information about linear subspaces, but about affine ones.
+        The length of a row says nothing about linear subspaces, but it does about
+        affine ones.
         """
         return not affine if self.normalize is None else self.normalize
 
@@ -136,8 +166,13 @@ class _Rules:
     # Neighbourhoods looked at; the median of 64 counts varies by less than one.
     probes: int = 64
     # Shares of the energy of a cluster's worth of neighbours between which the
-    # dimension of linear subspaces lies (docs/choosing.md, "Dimensions").
+    # dimension of linear subspaces lies (docs/choosing.md, "1. Members that split
+    # classes").
     shares: tuple[float, float] = (0.8, 0.95)
+    # Points are clean if so much of the energy of a neighbourhood lies on a subspace;
+    # the median of a few neighbourhoods tells.
+    clean_energy: float = 1 - 1e-4
+    clean_probes: int = 8
     # Noise makes counts grow without bound, and with them the cost of every member.
     most_dims: int = 25
     # Tracks of rigid bodies lie on flats of dimension 2 or 3 (Tomasi and Kanade 1992),
@@ -158,7 +193,6 @@ class _Rules:
 
 
 _RULES = _Rules()
-MOST_DIMS = _RULES.most_dims
 
 
 def decide(points: Points, wishes: Wishes, n_clusters: int, seed: int) -> Plan:
@@ -171,7 +205,11 @@ def decide(points: Points, wishes: Wishes, n_clusters: int, seed: int) -> Plan:
         )
     else:
         geometry = Geometry(affine, *wishes.dims, given=True)
-    seen = leading_coordinates(rows, n_clusters, geometry.span)
+    dtype = rows.dtype
+    if points.preparation.unit and not affine:
+        rng = np.random.default_rng(seed)
+        dtype = dtype if is_clean(rows, n_clusters, rng) else np.dtype(np.float32)
+    seen = leading_coordinates(rows, n_clusters, geometry.span, dtype)
     if wishes.n_neighbors is None:
         neighbors = neighbor_counts(len(rows), n_clusters)
     else:
@@ -189,18 +227,15 @@ def decide_affine(
     return has_flat_neighbourhoods(scaled, n_clusters, np.random.default_rng(0))
 
 
-def neighbor_counts(
-    n_samples: int, n_clusters: int, n_all: int | None = None
-) -> tuple[int, ...]:
+def neighbor_counts(n_samples: int, n_clusters: int) -> tuple[int, ...]:
     """Return the numbers of neighbours to try, from sqrt(N_k) / 4 to the paper's N_k/6.
 
-    For few points all others are one more. Points that are a sample of ``n_all`` have
-    it only if the whole would.
+    Up to 1000 points, the number of all other points is added.
     """
     most = paper_neighbors(n_samples, n_clusters)
     least = _RULES.share_of_root * sqrt(n_samples / n_clusters)
     counts = {min(q, most) for q in _RULES.grid if q >= min(least, _RULES.grid[-1])}
-    if (n_all or n_samples) <= _RULES.all_votes:
+    if n_samples <= _RULES.all_votes:
         counts.add(n_samples - 1)
     return tuple(sorted(counts))
 
@@ -220,11 +255,12 @@ def has_flat_neighbourhoods(
 ) -> bool:
     """Tell whether points lie, within 1 % of energy, on flats of dimension 2 or 3.
 
-    A neighbourhood is half a cluster's worth of nearest points, less their mean. It
-    is so for the tracks of points on moving bodies, whose flats miss the origin; images
-    and noisy data need many more directions. In a space of hardly more dimensions it
-    would mean nothing, so a flat must have fewer than half of them; lines are better
-    told apart as lines through the origin.
+    A neighbourhood is half a cluster's worth of nearest points, less their mean. The
+    tracks of points on moving bodies lie on such flats, which miss the origin; images
+    and noisy data need many more directions. In a space of few dimensions any
+    neighbourhood does, so the flats must have fewer than half as many dimensions as the
+    space. Flats of dimension 1 do not count: lines are better told apart as lines
+    through the origin.
     """
     fewest, most = _RULES.flat
     dim = _flat_dim(X, n_clusters, rng, most=most)
@@ -244,9 +280,8 @@ def estimate_geometry(
     hold 80 % to 95 % of the energy, at most 25 and a third of the cluster's points;
     affine ones as many as hold 99 % of half a cluster's worth, or one more.
     """
-    n, n_features = X.shape
-    per_cluster = n // (_RULES.points_per_dim * n_clusters)
-    most = max(1, min(_RULES.most_dims, n_features // 2, per_cluster))
+    n = len(X)
+    most = largest_dim(n, X.shape[1], n_clusters)
     if affine:
         dim = _flat_dim(X, n_clusters, rng)
         low, high = min(dim, most), min(dim + 1, most)
@@ -257,15 +292,45 @@ def estimate_geometry(
     return Geometry(affine, low, high)
 
 
+def is_clean(
+    X: NDArray[np.floating], n_clusters: int, rng: np.random.Generator
+) -> bool:
+    """Tell whether float32 might lose what tells clusters apart.
+
+    So it might where neighbourhoods of a cluster's worth of points lie on subspaces up
+    to 0.01 % of their energy: subspaces can then meet at angles of which float32 sees
+    little. Noise of more than that drowns its rounding errors, and members are twice as
+    fast.
+    """
+    size = min(len(X), max(10, len(X) // n_clusters))
+    most = largest_dim(len(X), X.shape[1], n_clusters)
+    (needed,) = median_directions(
+        X,
+        size,
+        (_RULES.clean_energy,),
+        rng,
+        affine=False,
+        most=most,
+        probes=_RULES.clean_probes,
+    )
+    return needed <= most
+
+
+def largest_dim(n_samples: int, n_features: int, n_clusters: int) -> int:
+    """Return the largest dimension that subspaces of so many points may get."""
+    per_cluster = n_samples // (_RULES.points_per_dim * n_clusters)
+    return max(1, min(_RULES.most_dims, n_features // 2, per_cluster))
+
+
 def _flat_dim(
     X: NDArray[np.floating],
     n_clusters: int,
     rng: np.random.Generator,
     most: int | None = None,
 ) -> int:
-    """Count the directions of the flats on which half a cluster's worth lies.
+    """Count the directions of the flats on which half a cluster's worth of points lies.
 
-    Numbers above ``most`` may come out as any number above it.
+    Counts are exact up to ``most``; beyond, any number above ``most`` may be returned.
     """
     size = min(len(X), max(10, len(X) // (2 * n_clusters)))
     shares = (_RULES.flat_energy,)
@@ -281,13 +346,18 @@ def median_directions(
     *,
     affine: bool,
     most: int | None = None,
+    probes: int = _RULES.probes,
 ) -> tuple[int, ...]:
-    """Count directions that hold each share of a neighbourhood's energy; the median."""
-    probes = rng.choice(len(X), min(_RULES.probes, len(X)), replace=False)
+    """Return how many directions hold each share of a neighbourhood's energy.
+
+    The median over up to 64 random neighbourhoods of ``size`` points; for affine
+    subspaces their mean is subtracted. ``most`` is as in :func:`_flat_dim`.
+    """
+    chosen = rng.choice(len(X), min(probes, len(X)), replace=False)
     if affine:
-        remoteness = euclidean_distances(X[probes], X)
+        remoteness = euclidean_distances(X[chosen], X)
     else:
-        remoteness = -np.abs(X[probes] @ X.T)
+        remoteness = -np.abs(X[chosen] @ X.T)
     near = np.argpartition(remoteness, size - 1, axis=1)[:, :size]
     counts = [
         _directions_for(X[rows] - affine * X[rows].mean(axis=0), shares, most)
@@ -301,9 +371,9 @@ def _directions_for(
 ) -> list[int]:
     """Count the principal directions that hold each share of the energy.
 
-    Where it is plain that more than ``most`` are needed for every share, one more than
-    that is the answer: m of them hold at most the root of m times the sum of their
-    squared energies, which is the norm of the Gram matrix and needs no eigenvalues.
+    Where it is plain that more than ``most`` are needed for every share, the answer is
+    ``most + 1``. By Cauchy and Schwarz, m directions hold at most sqrt(m) times the
+    Frobenius norm of the Gram matrix, for which no eigenvalues are needed.
     """
     wide = points.astype(np.float64, copy=False)
     gram = wide @ wide.T if len(wide) < wide.shape[1] else wide.T @ wide
@@ -317,3 +387,577 @@ def _directions_for(
         return [1] * len(shares)
     held = np.cumsum(energy) / total
     return [int(np.searchsorted(held, share) + 1) for share in shares]
+
+
+@dataclass(frozen=True)
+class _RemovalRules:
+    """Constants of the choice of components."""
+
+    # Squared length of the mean of points of unit length from which they have a
+    # direction in common: 0.45 to 0.7 for images as they are, at most 0.015 for
+    # subspaces, or for images less their mean or leading components.
+    common: float = 0.1
+    # Components tried. Faces under light take three.
+    most: int = 3
+    # Members of each round of the comparison of numbers of components.
+    members: tuple[int, ...] = (25, 50, 100)
+    # After a round, numbers whose score is so much above the lowest are given up
+    # (docs/experiments.md, "Trials with few members").
+    hopeless: float = 0.7
+    # Points of the comparison: at least so many, and so many per cluster.
+    fewest_rows: int = 2000
+    rows_per_cluster: int = 100
+    # Scores this close count as equal, and the smallest number is taken: removing a
+    # component that clusters do not have in common is a loss.
+    equal: float = 0.1
+    # Rows summed at once: 8 MB, which stay in cache.
+    block_entries: int = 2**20
+
+
+@dataclass(frozen=True)
+class _CountRules:
+    """Constants of the search for the number of clusters (docs/choosing.md)."""
+
+    # Members and points with which the number is sought.
+    members: int = 100
+    rows: int = 4000
+    # Where the search begins: few bodies where points are tracks.
+    first: int = 8
+    first_affine: int = 3
+    # How far from its guess a round looks, and how many rounds there are.
+    reach: float = 3.0
+    rounds: int = 5
+    # Judges are trusted about numbers between these multiples of the guess. A guess is
+    # never moved below three: for two, all judges would have two candidates.
+    near: tuple[float, float] = (0.9, 2.5)
+    least: int = 3
+    # A guess that is raised because nothing was confirmed leaves so many points to
+    # every cluster; numbers that are scored leave this many.
+    points_when_raised: int = 10
+    points_when_scored: int = 4
+    # Ratio of neighbouring numbers, first coarsely, then finely.
+    coarse: float = 1.25
+    fine: float = 1.06
+    # Up to this number all are tried.
+    all_up_to: int = 8
+    # The scores of numbers this close to each other are averaged.
+    within: float = 0.05
+    # Neighbours per point of the graphs that are cut, up to the paper's.
+    neighbors: tuple[int, ...] = (8, 20)
+    # A further cluster must have at least this silhouette of votes ...
+    silhouette: float = 0.15
+    # ... and where judges are undecided, the score of the cut decides.
+    weight_of_cut: float = 0.3
+
+
+REMOVAL = _RemovalRules()
+COUNT = _CountRules()
+
+
+@dataclass(frozen=True)
+class Removal:
+    """A number of leading components that was tried.
+
+    Attributes
+    ----------
+    n_removed : int
+    score : float
+        Of the best cut of the points without them; lower is better. Only scores of
+        the same number of members can be compared.
+    n_members : int
+        Members that voted in the trial: fewer where it was soon clear that another
+        number of components is better.
+    """
+
+    n_removed: int
+    score: float
+    n_members: int
+
+
+@dataclass(frozen=True)
+class Count:
+    """A number of clusters that was considered.
+
+    Attributes
+    ----------
+    n_clusters : int
+    score : float
+        0.3 times the score of its best cut, less ``confirmed``, and the mean of that
+        over the numbers within a twentieth; lower is better.
+    confirmed : float
+        Sum over the clusters of V - 0.15, with V their silhouette of votes of the
+        judges (:func:`ekss.graph.cluster_silhouettes`). Not positive if judges see
+        no clusters.
+    """
+
+    n_clusters: int
+    score: float
+    confirmed: float = 0.0
+
+
+@dataclass(frozen=True)
+class Settled:
+    """Decisions made before the points are prepared, with their evidence.
+
+    Attributes
+    ----------
+    n_clusters : int
+    affine, unit : bool
+        Whether subspaces may miss the origin; whether rows get unit length.
+    removed : ndarray of shape (n_removed, n_features)
+        Orthonormal directions to take out of the rows.
+    removals : tuple of Removal
+        Numbers of components that were tried, best first; empty if none were.
+    counts : tuple of Count
+        Numbers of clusters that were compared last, best first; empty if given.
+    ensemble : Ensemble or None
+        Members that the trial of the chosen components has run.
+    """
+
+    n_clusters: int
+    affine: bool
+    unit: bool
+    removed: NDArray[np.floating]
+    removals: tuple[Removal, ...] = ()
+    counts: tuple[Count, ...] = ()
+    ensemble: Ensemble | None = None
+
+
+def settle(
+    rows: NDArray[np.floating], wishes: Wishes, seed: int, workers: Workers
+) -> Settled:
+    """Settle the number of clusters, linear or affine, and what is removed.
+
+    A number of clusters that is found here leads to the same decisions as if the user
+    had given it: what is decided for a guess only serves to find the number.
+    """
+    if wishes.n_clusters is not None:
+        return _settle_given(rows, wishes, wishes.n_clusters, seed, workers)
+    rng = np.random.default_rng(seed)
+    few = rows
+    if len(rows) > COUNT.rows:
+        few = rows[np.sort(rng.choice(len(rows), COUNT.rows, replace=False))]
+    guess = _settle_given(few, wishes, min(COUNT.first, len(few)), seed, workers)
+    counts = _find_count(few, wishes, guess, seed, workers)
+    found = counts[0].n_clusters if counts else 1
+    settled = _settle_given(rows, wishes, found, seed, workers)
+    return replace(settled, counts=counts)
+
+
+def _settle_given(
+    rows: NDArray[np.floating],
+    wishes: Wishes,
+    n_clusters: int,
+    seed: int,
+    workers: Workers,
+) -> Settled:
+    """Settle the rest for a number of clusters, or for a guess of it."""
+    affine = decide_affine(rows, wishes.affine, n_clusters)
+    unit = wishes.unit(affine=affine)
+    is_tried = not affine and unit and may_remove(rows, n_clusters)
+    if wishes.n_removed is None and is_tried:
+        return try_removals(rows, wishes, n_clusters, seed, workers)
+    removed = common_directions(rows, wishes.n_removed or 0, unit=unit)
+    return Settled(n_clusters, affine, unit, removed)
+
+
+# --- How many components to remove ----------------------------------------------------
+
+
+def may_remove(rows: NDArray[np.floating], n_clusters: int) -> bool:
+    """Tell whether it is worth trying to remove components."""
+    return (
+        1 < n_clusters < len(rows)
+        and most_removed(*rows.shape) > 0
+        and has_common_direction(rows)
+    )
+
+
+def has_common_direction(rows: NDArray[np.floating]) -> bool:
+    """Tell whether the rows, at unit length, have a mean that is clearly not zero."""
+    n_samples, n_features = rows.shape
+    step = max(1, REMOVAL.block_entries // n_features)
+    total = np.zeros(n_features)
+    for first in range(0, n_samples, step):
+        some = unit_rows(rows[first : first + step])
+        total += some.sum(axis=0, dtype=np.float64)
+    mean = total / n_samples
+    return float(mean @ mean) > REMOVAL.common
+
+
+def most_removed(n_samples: int, n_features: int) -> int:
+    """Return up to how many components are tried: more than half must be left."""
+    return max(0, min(REMOVAL.most, (min(n_samples, n_features) - 1) // 2))
+
+
+def tried_rows(n_samples: int, n_clusters: int) -> int:
+    """Return on how many points numbers of components are compared."""
+    wanted = max(REMOVAL.fewest_rows, REMOVAL.rows_per_cluster * n_clusters)
+    return min(n_samples, wanted)
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """A number of components under trial, and how far the trial has come.
+
+    Attributes
+    ----------
+    n_removed : int
+    plan : Plan
+        Of the sampled rows without so many components.
+    energy : float
+        Mean squared length of these points outside all components that are tried.
+    ensemble : Ensemble or None
+        Members that have voted so far.
+    score : float
+        Of the best cut of their votes.
+    """
+
+    n_removed: int
+    plan: Plan
+    energy: float
+    ensemble: Ensemble | None = None
+    score: float = float("inf")
+
+    @property
+    def removal(self) -> Removal:
+        n_members = 0 if self.ensemble is None else self.ensemble.labels.shape[1]
+        return Removal(self.n_removed, self.score, n_members)
+
+
+def try_removals(
+    rows: NDArray[np.floating],
+    wishes: Wishes,
+    n_clusters: int,
+    seed: int,
+    workers: Workers,
+) -> Settled:
+    """Choose how many leading components to remove, by trial ensembles on a sample.
+
+    Zero, one, two ... components are removed, members vote on what is left, and the
+    best cut of their votes is scored. Residuals are measured in units of the energy
+    outside all of the components: those that stay in are easy to fit, and would
+    otherwise lower the score. All numbers are tried with few members first, and those
+    that are not clearly worse with more.
+
+    Returns
+    -------
+    settled : Settled
+        With the smallest number whose score is within 0.1 of the lowest. Its members
+        are kept if they have voted on all rows.
+    """
+    most = most_removed(*rows.shape)
+    directions = common_directions(rows, most, unit=True)
+    sample = draw_sample(len(rows), tried_rows(len(rows), n_clusters), seed)
+    few = rows if sample is None else rows[sample]
+    trials = []
+    for n_removed in range(most + 1):
+        points = prepare(few, unit=True, affine=False, removed=directions[:n_removed])
+        energy = _energy(without(points.rows, directions[n_removed:], unit=False))
+        plan = decide(points, wishes, n_clusters, seed)
+        trials.append(_Trial(n_removed, plan, energy))
+    trials = _compare(trials, wishes, seed, workers)
+    removals = _best_first([trial.removal for trial in trials])
+    best = trials[removals[0].n_removed]
+    return Settled(
+        n_clusters,
+        affine=False,
+        unit=True,
+        removed=directions[: best.n_removed],
+        removals=removals,
+        ensemble=best.ensemble if sample is None else None,
+    )
+
+
+def _compare(
+    trials: Sequence[_Trial], wishes: Wishes, seed: int, workers: Workers
+) -> list[_Trial]:
+    """Try all with few members, and those that are not clearly worse with more."""
+    trials, quiet = list(trials), workers.quiet()
+    rounds = sorted({min(wishes.n_members or n, n) for n in REMOVAL.members})
+    left = list(range(len(trials)))
+    with workers.stage("preprocessing", len(rounds) * len(trials)) as advance:
+        for n_members in rounds:
+            for i in left:
+                one = trials[i]
+                ensemble = _run(
+                    one.plan, wishes, n_members, seed, quiet, known=one.ensemble
+                )
+                trials[i] = replace(one, ensemble=ensemble)
+                advance(1)
+            score = partial(_score_of, [trials[i] for i in left], wishes, seed)
+            for i, found in zip(left, quiet.map(score, len(left), "cuts"), strict=True):
+                trials[i] = replace(trials[i], score=found)
+            lowest = min(trials[i].score for i in left)
+            left = [i for i in left if trials[i].score <= lowest + REMOVAL.hopeless]
+            advance(len(trials) - len(left))
+            if len(left) == 1:
+                break
+    return trials
+
+
+def _score_of(
+    trials: Sequence[_Trial], wishes: Wishes, seed: int, number: int
+) -> float:
+    """Score the best cut of one graph of the votes of a trial; infinity if none."""
+    trial, alone = trials[number], Workers(1)
+    plan, ensemble = trial.plan, trial.ensemble
+    assert ensemble is not None  # members have voted
+    n_samples = len(plan.points.rows)
+    q = wishes.n_neighbors or few_neighbors(n_samples, plan.n_clusters)
+    task = min(q, n_samples - 1), plan.n_clusters
+    cuts = cut(wishes.cut.votes(ensemble), [task], wishes.cut, seed, alone)
+    evidence = replace(gather_evidence(plan, ensemble.labels), energy=trial.energy)
+    chosen = choose(cuts, evidence, wishes.cut.score, alone)
+    return float("inf") if chosen is None else chosen.candidates[0].score
+
+
+def _run(
+    plan: Plan,
+    wishes: Wishes,
+    n_members: int,
+    seed: int,
+    workers: Workers,
+    *,
+    known: Ensemble | None = None,
+) -> Ensemble:
+    """Run members of the kind that the user wishes; those of ``known`` are kept."""
+    member = member_for(plan, wishes.member)
+    return run_members(plan.seen.points, seed, member, n_members, workers, known=known)
+
+
+def _best_first(tried: Sequence[Removal]) -> tuple[Removal, ...]:
+    """Put first the smallest number of components whose score is close to the lowest.
+
+    Numbers that were given up with fewer members are not compared with the others: they
+    come last.
+    """
+    asked = max(one.n_members for one in tried)
+    last = [one for one in tried if one.n_members == asked]
+    lowest = min(one.score for one in last)
+    best = next(one for one in last if one.score <= lowest + REMOVAL.equal)
+    others = [one for one in tried if one is not best]
+    return (best, *sorted(others, key=lambda one: (-one.n_members, one.score)))
+
+
+def _energy(points: NDArray[np.floating]) -> float:
+    """Return the mean squared length, more than zero."""
+    squares = np.einsum("ij,ij->", points, points, dtype=np.float64)
+    return max(float(squares) / len(points), float(np.finfo(points.dtype).tiny))
+
+
+# --- How many clusters ----------------------------------------------------------------
+#
+# Members with many candidates split classes into pieces, and vote for every split of a
+# class as firmly as for a class. Members with fewer candidates than there are clusters
+# cannot: they put whole classes together, each time others, and the halves of a class
+# always together. Such members judge the number of clusters.
+
+
+def _find_count(
+    rows: NDArray[np.floating],
+    wishes: Wishes,
+    settled: Settled,
+    seed: int,
+    workers: Workers,
+) -> tuple[Count, ...]:
+    """Score numbers of clusters around guesses, as :func:`seek_counts` moves them."""
+    n_members = min(wishes.n_members or COUNT.members, COUNT.members)
+    quiet = workers.quiet()
+
+    def score_around(guess: int) -> tuple[Count, ...]:
+        affine = decide_affine(rows, wishes.affine, guess)
+        points = prepare(
+            rows,
+            unit=wishes.unit(affine=affine),
+            affine=affine,
+            removed=settled.removed,
+        )
+        plan = decide(points, wishes, guess, seed)
+        ensemble = _run(plan, wishes, n_members, seed, quiet)
+        return _score_counts(plan, ensemble, wishes, seed, quiet)
+
+    first = COUNT.first_affine if settled.affine else COUNT.first
+    with workers.stage("clusters"):
+        return seek_counts(score_around, len(rows), first)
+
+
+def seek_counts(
+    score_around: Callable[[int], tuple[Count, ...]], n_samples: int, first: int
+) -> tuple[Count, ...]:
+    """Score numbers around a guess, and move the guess until the best is near it.
+
+    Judges with far fewer candidates than there are clusters may confirm nothing; then
+    the guess is raised. Returns the scores around the last guess that confirmed
+    something, or around the first if none did.
+    """
+    kept: tuple[Count, ...] = ()
+    guess, tried = min(first, n_samples), set[int]()
+    while guess not in tried and len(tried) < COUNT.rounds:
+        tried.add(guess)
+        counts = score_around(guess)
+        if counts and counts[0].confirmed > 0:
+            kept = counts
+            found = counts[0].n_clusters
+            guess = guess if is_near(found, guess) else max(found, COUNT.least)
+        elif kept and kept[0].confirmed > 0:
+            break
+        else:
+            kept = kept or counts
+            raised = round(guess * COUNT.reach)
+            enough = raised * COUNT.points_when_raised <= n_samples
+            guess = raised if enough else guess
+    return kept
+
+
+def is_near(found: int, guess: int) -> bool:
+    """Tell whether judges made for the guess can be trusted about the number found."""
+    fewest, most = COUNT.near
+    return fewest * guess <= found <= most * guess
+
+
+def judge_options(options: MemberOptions, plan: Plan) -> MemberOptions:
+    """Return the options of judges: at most as many candidates as clusters."""
+    guess = plan.n_clusters
+    return replace(
+        options,
+        n_candidates=(max(min(2, guess), 3 * guess // 4), guess),
+        subspace_dim=(plan.geometry.low, plan.geometry.high),
+    )
+
+
+def _score_counts(
+    plan: Plan, ensemble: Ensemble, wishes: Wishes, seed: int, workers: Workers
+) -> tuple[Count, ...]:
+    """Score numbers of clusters around that of the plan, first coarsely; best first."""
+    _, _, options = ensemble.origin
+    judges = run_members(
+        plan.seen.points,
+        # Other draws than those of the members.
+        seed + 1,
+        judge_options(options, plan),
+        ceil(ensemble.labels.shape[1] / 2),
+        workers,
+    )
+    votes = wishes.cut.votes(ensemble)
+    evidence = gather_evidence(plan, ensemble.labels)
+
+    def scored(numbers: Sequence[int]) -> list[Count]:
+        best = _best_cuts(numbers, votes, evidence, wishes, seed, workers)
+        return [_judged(n, *best[n], judges.labels) for n in best]
+
+    most = max(2, len(evidence.points) // COUNT.points_when_scored)
+    coarse = coarse_grid(plan.n_clusters, most)
+    found = scored(coarse)
+    if not found:
+        return ()
+    best = min(found, key=lambda count: count.score).n_clusters
+    found += scored(fine_grid(best, coarse))
+    return tuple(sorted(smoothed(found), key=lambda count: count.score))
+
+
+def _best_cuts(
+    numbers: Sequence[int],
+    votes: Votes,
+    evidence: Evidence,
+    wishes: Wishes,
+    seed: int,
+    workers: Workers,
+) -> dict[int, tuple[float, NDArray[np.int64]]]:
+    """Return score and labels of the best cut into each number of clusters.
+
+    Numbers into which no way of cutting succeeds are left out.
+    """
+    n_samples = len(evidence.points)
+    tasks = sorted(
+        {
+            (_neighbors(wishes, q, n_samples, n), n)
+            for n in numbers
+            for q in COUNT.neighbors
+        }
+    )
+    if not tasks:
+        return {}
+    cuts = cut(votes, tasks, wishes.cut, seed, workers)
+    found = [
+        (n, one.labels)
+        for (_, n), pool in zip(cuts.tasks, cuts.pools, strict=True)
+        for one in pool.cuts
+    ]
+    judged = judge_all(
+        [labels for _, labels in found], evidence, wishes.cut.score, workers
+    )
+    best: dict[int, tuple[float, NDArray[np.int64]]] = {}
+    for (n, labels), total in zip(found, map(total_of, judged), strict=True):
+        if n not in best or total < best[n][0]:
+            best[n] = total, labels
+    return best
+
+
+def _neighbors(wishes: Wishes, q: int, n_samples: int, n_clusters: int) -> int:
+    """Return the neighbours per point: as the user wishes, or q up to the paper's."""
+    if wishes.n_neighbors is not None:
+        return min(wishes.n_neighbors, n_samples - 1)
+    return min(q, paper_neighbors(n_samples, n_clusters))
+
+
+def _judged(
+    n_clusters: int,
+    total: float,
+    labels: NDArray[np.int64],
+    judges: NDArray[np.unsignedinteger],
+) -> Count:
+    """Score a number of clusters by its best cut and by the judges."""
+    confirmed = confirmed_clusters(labels, n_clusters, judges)
+    return Count(n_clusters, COUNT.weight_of_cut * total - confirmed, confirmed)
+
+
+def smoothed(counts: Sequence[Count]) -> list[Count]:
+    """Give every number of clusters the mean score of those within a twentieth of it.
+
+    Cuts into many clusters are better or worse by chance, by more than one cluster
+    adds. Numbers below twenty are left alone.
+    """
+    numbers = np.array([count.n_clusters for count in counts])
+    scores = np.array([count.score for count in counts])
+    return [
+        replace(
+            count,
+            score=float(
+                scores[np.abs(numbers - number) <= COUNT.within * number].mean()
+            ),
+        )
+        for count, number in zip(counts, numbers, strict=True)
+    ]
+
+
+def coarse_grid(guess: int, most: int) -> tuple[int, ...]:
+    """Numbers from a third to three times the guess, and all up to eight."""
+    low = max(2, round(guess / COUNT.reach))
+    high = min(most, round(guess * COUNT.reach))
+    numbers = set(range(low, min(COUNT.all_up_to, high) + 1))
+    steps = np.arange(0, np.log(high / low) + 1e-9, np.log(COUNT.coarse))
+    numbers |= {int(n) for n in np.rint(low * np.exp(steps))} | {high}
+    return tuple(sorted(n for n in numbers if 2 <= n <= most))
+
+
+def fine_grid(best: int, coarse: tuple[int, ...]) -> tuple[int, ...]:
+    """Numbers between the best of the coarse grid and its neighbours there."""
+    place = coarse.index(best)
+    low = coarse[max(place - 1, 0)]
+    high = coarse[min(place + 1, len(coarse) - 1)]
+    step = max(1, int(best * (COUNT.fine - 1)))
+    return tuple(n for n in range(low + 1, high, step) if n not in coarse)
+
+
+def confirmed_clusters(
+    labels: NDArray[np.int64], n_clusters: int, judges: NDArray[np.unsignedinteger]
+) -> float:
+    """Sum over clusters of their silhouette of votes of the judges, less 0.15.
+
+    A cluster that judges confirm adds up to 0.85. If it is split, the points of both
+    halves have as many companions in the other one, their silhouettes cancel, and the
+    sum falls; if two such clusters are merged, one is lost.
+    """
+    shares = companion_shares(judges, labels, n_clusters)
+    return float((cluster_silhouettes(shares, labels) - COUNT.silhouette).sum())

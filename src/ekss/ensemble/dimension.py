@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, betaincinv
 
-from ekss.core.scaling import unit_rows
+from ekss.core.linalg import unit_rows
 from ekss.ensemble.decide import median_directions
 
 # Points around which subspaces are fitted, and rows they are fitted to: at least so
@@ -65,7 +65,7 @@ def clear_dim(
     Notes
     -----
     O(n_rows n_features) time for each of some thousand fitted directions, with n_rows
-    1000 or 50 a cluster at most.
+    at most the larger of 1000 and 50 per cluster.
     """
     size = min(len(X), max(_FEWEST_ROWS, _ROWS_PER_CLUSTER * n_clusters))
     rows = X if size == len(X) else X[np.sort(rng.choice(len(X), size, replace=False))]

@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.naive_bayes import CategoricalNB
 
-from ekss.core.bases import Flats, squared_residuals
 from ekss.core.ksubspaces import BLOCK_ENTRIES, assign
-from ekss.core.updates import Moments, cluster_blocks, power_moments, power_step
+from ekss.core.linalg import Flats, group_rows, squared_residuals
 from ekss.ensemble.prepare import Coordinates, Preparation
 from ekss.ensemble.vote import Ensemble
-from ekss.runtime.cost import RATES, Stage, Work
+from ekss.runtime.memory import RATES, Stage, Work
 from ekss.runtime.rows import Rows, block_rows
 from ekss.runtime.workers import Workers
 
@@ -42,13 +41,12 @@ class BlockLabels:
 
 @dataclass(frozen=True)
 class Extension:
-    """How a clustering of a sample goes on to further rows.
+    """How further rows get their clusters from those of a sample.
 
-    A row is assigned to the candidate subspaces of every member. Its base clusters
-    are then so many categorical features, and the clusters of the sample have shown
-    how often each goes with each cluster: naive Bayes gives the row its cluster.
-    Members without subspaces cannot be asked; a row then goes to the nearest subspace
-    of a cluster.
+    Every member assigns a row to one of its candidate subspaces, its base cluster. The
+    base clusters are categorical features, one per member; the sample shows how often
+    each of them goes with each cluster, and naive Bayes gives the row its cluster. If
+    members keep no subspaces, a row goes to the cluster of nearest subspace.
 
     Attributes
     ----------
@@ -59,7 +57,8 @@ class Extension:
     members : tuple of Flats
         Candidate subspaces of every member; empty where they have none.
     voters : CategoricalNB or None
-        Clusters given base clusters, as in the sample.
+        Naive Bayes from base clusters to clusters, fitted to the sample; None if
+        members have no subspaces.
     flats : Flats
         Subspaces of the clusters, fitted to the sample.
     """
@@ -77,14 +76,14 @@ class Extension:
             labels = squared_residuals(points, self.flats).argmin(axis=1)
         else:
             labels = _most_likely(self.voters, self.member_labels(points))
-        own = _coordinates_in(points, labels, self.flats)
-        return BlockLabels(labels, power_moments(points, labels, own, self.flats))
+        return BlockLabels(labels, sum_moments(points, labels, self.flats))
 
     def member_labels(self, points: NDArray[np.floating]) -> NDArray[np.int32]:
         """Return the label of every point in every member."""
         inside = points
         if self.directions is not None:
-            inside = np.ascontiguousarray(points @ self.directions)
+            inside = points @ self.directions
+        inside = np.ascontiguousarray(inside, self.members[0].bases.dtype)
         return np.stack([assign(inside, flats).labels for flats in self.members], 1)
 
 
@@ -152,20 +151,78 @@ def extend(
     return everyone, Flats(moved.bases.astype(dtype), offsets)
 
 
-def _coordinates_in(
+@dataclass(frozen=True)
+class Moments:
+    """Sums over the points of each cluster: all that a power step needs to know.
+
+    Moments of blocks of rows add up to those of all rows.
+
+    Attributes
+    ----------
+    products : ndarray of shape (n_subspaces, dim, n_features)
+        Sum of coordinate times point, for each direction of the cluster's subspace.
+    sums : ndarray of shape (n_subspaces, n_features)
+        Sum of the points; zero for linear subspaces, which do not need it.
+    sizes : ndarray of shape (n_subspaces,)
+        Number of points.
+    """
+
+    products: NDArray[np.floating]
+    sums: NDArray[np.floating]
+    sizes: NDArray[np.int64]
+
+    def __add__(self, other: Moments) -> Moments:
+        """Return the moments of both sets of points, in float64."""
+        return Moments(
+            np.add(self.products, other.products, dtype=np.float64),
+            np.add(self.sums, other.sums, dtype=np.float64),
+            self.sizes + other.sizes,
+        )
+
+
+def sum_moments(
     points: NDArray[np.floating], labels: NDArray[np.integer], flats: Flats
+) -> Moments:
+    """Sum up points and their coordinates in the subspaces of their clusters."""
+    n_subspaces, n_features, dim = flats.bases.shape
+    products = np.zeros((n_subspaces, dim, n_features), points.dtype)
+    sums = np.zeros((n_subspaces, n_features), points.dtype)
+    for k, rows in enumerate(group_rows(labels, n_subspaces)):
+        some = points[rows]
+        products[k] = (some @ flats.bases[k]).T @ some
+        if flats.offsets is not None:
+            sums[k] = some.sum(axis=0)
+    return Moments(products, sums, np.bincount(labels, minlength=n_subspaces))
+
+
+def power_step(moments: Moments, flats: Flats) -> Flats:
+    """Move each subspace by one step of orthogonal iteration."""
+    products = moments.products.transpose(0, 2, 1)
+    if flats.offsets is None:
+        return Flats(_orthonormal(products, flats.bases))
+    sums, dtype = moments.sums, moments.sums.dtype
+    means = sums / np.maximum(moments.sizes, 1)[:, None].astype(dtype)
+    along = np.einsum("kd,kdj->kj", sums, flats.bases)
+    products = products - means[:, :, None] * along[:, None, :]
+    bases = _orthonormal(products, flats.bases)
+    inside = np.einsum("kdj,kd->kj", bases, means)
+    offsets = means - np.einsum("kdj,kj->kd", bases, inside)
+    kept = np.where(moments.sizes[:, None] > 0, offsets, flats.offsets)
+    return Flats(bases, kept)
+
+
+def _orthonormal(
+    moments: NDArray[np.floating], previous: NDArray[np.floating]
 ) -> NDArray[np.floating]:
-    """Return the coordinates of every point in the subspace of its cluster."""
-    own = np.empty((len(points), flats.bases.shape[2]), points.dtype)
-    for k, rows, some in cluster_blocks(points, labels, len(flats.bases)):
-        own[rows] = some @ flats.bases[k]
-    return own
+    """Orthonormalise each set of columns; where all are zero keep the previous ones."""
+    bases = np.linalg.qr(moments)[0]
+    untouched = ~moments.any(axis=(1, 2))
+    bases[untouched] = previous[untouched]
+    return bases
 
 
-def cost(work: Work) -> Stage:
+def extend_cost(work: Work) -> Stage:
     """Label the rows that were not voted on, in one pass over all."""
-    if work.voted == work.n_samples:
-        return Stage(0.0, 0.0)
     each = work.members * (work.assignment + RATES.lookup * work.n_clusters)
     each += RATES.read * work.n_features
     n_rows = block_rows(work.n_features)

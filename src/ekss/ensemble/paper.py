@@ -14,12 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ekss.core.ksubspaces import assign
-from ekss.core.starts import random_start
-from ekss.core.updates import Update, update_pca
-from ekss.graph.coassociation import bridge_by_votes, nearest_by_votes, prepare_votes
-from ekss.graph.neighbours import symmetric_graph
+from ekss.core.ksubspaces import Update, assign, random_start, update_pca
 from ekss.graph.spectral import SpectralResult, spectral_labels
+from ekss.graph.votes import (
+    bridge_by_votes,
+    nearest_by_votes,
+    prepare_votes,
+    symmetric_graph,
+)
 from ekss.runtime.workers import Workers
 
 

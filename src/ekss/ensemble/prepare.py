@@ -6,12 +6,16 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-from ekss.core.bases import Flats, squared_residuals
 from ekss.core.ksubspaces import squared_norms
-from ekss.core.scaling import unit_rows, without
-from ekss.core.spectrum import leading_spectrum
+from ekss.core.linalg import (
+    Flats,
+    leading_spectrum,
+    squared_residuals,
+    unit_rows,
+    without,
+)
 
 
 @dataclass(frozen=True)
@@ -143,7 +147,9 @@ def common_directions(
     if not count:
         return np.zeros((0, rows.shape[1]), rows.dtype)
     scaled = unit_rows(rows) if unit else rows
-    return leading_spectrum(scaled, count).directions.astype(rows.dtype)
+    # The first few come out the same, to the last bit, however many are asked for.
+    at_least = min(max(count, 3), *rows.shape)
+    return leading_spectrum(scaled, at_least).directions[:count].astype(rows.dtype)
 
 
 @dataclass(frozen=True)
@@ -169,20 +175,15 @@ class Coordinates:
         points = np.ascontiguousarray(self.points[rows])
         return Coordinates(points, outside, self.directions)
 
-    def of(self, points: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Return the coordinates of further points."""
-        if self.directions is None:
-            return points
-        return np.ascontiguousarray(points @ self.directions)
-
 
 @dataclass(frozen=True)
 class _Kept:
     """How many coordinates are kept."""
 
-    # All that subspaces can span, and up to ``few`` more if they are needed to hold
-    # this share of the energy. The rest is mostly noise, and the time of every member
-    # is proportional to it (docs/experiments.md, "Fewer coordinates").
+    # All that subspaces can span, or up to ``few`` if that is more and they are needed
+    # to hold this share of the energy. The rest is mostly noise, and the time of every
+    # member is proportional to the coordinates. 128 alone were too few for Yale B
+    # (docs/experiments.md, "Choosing among cuts: forms of the score", at the end).
     energy: float = 1 - 1e-4
     few: int = 128
 
@@ -191,7 +192,10 @@ _KEPT = _Kept()
 
 
 def leading_coordinates(
-    points: NDArray[np.floating], n_clusters: int, span: int
+    points: NDArray[np.floating],
+    n_clusters: int,
+    span: int,
+    dtype: DTypeLike | None = None,
 ) -> Coordinates:
     """Keep the principal coordinates that subspaces of the clusters can use.
 
@@ -202,7 +206,10 @@ def leading_coordinates(
     n_clusters : int
     span : int
         Number of directions that the subspace of a cluster typically spans.
+    dtype : dtype, default=None
+        Type of the coordinates; None is that of the points.
     """
+    dtype = points.dtype if dtype is None else dtype
     n_samples, n_features = points.shape
     at_most = min(n_samples, n_features, most_coordinates(n_clusters, span))
     spectrum = leading_spectrum(points, at_most)
@@ -210,11 +217,13 @@ def leading_coordinates(
     needed = int(np.searchsorted(held, _KEPT.energy * spectrum.total) + 1)
     kept = min(at_most, max(n_clusters * span, needed))
     if kept >= n_features:
-        return Coordinates(points)
+        return Coordinates(points.astype(dtype, copy=False))
     directions = spectrum.directions[:kept].T.astype(points.dtype)
     inside = np.ascontiguousarray(points @ directions)
     outside = np.maximum(squared_norms(points) - squared_norms(inside), 0)
-    return Coordinates(inside, outside, directions)
+    return Coordinates(
+        inside.astype(dtype, copy=False), outside.astype(dtype, copy=False), directions
+    )
 
 
 def most_coordinates(n_clusters: int, span: int) -> int:

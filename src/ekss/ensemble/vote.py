@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,12 +14,17 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 from sklearn.base import BaseEstimator
 
-from ekss.core.bases import Flats
-from ekss.core.ensemble import Member, MemberOptions, run_member
-from ekss.core.ksubspaces import BLOCK_ENTRIES, squared_norms
+from ekss.core.ksubspaces import (
+    BLOCK_ENTRIES,
+    Member,
+    MemberOptions,
+    run_side_by_side,
+    squared_norms,
+)
+from ekss.core.linalg import Flats
 from ekss.ensemble.cut import cuts_seconds
-from ekss.runtime.cost import RATES, Stage, Work
-from ekss.runtime.labels import LabelStore
+from ekss.runtime.memory import RATES, Stage, Work
+from ekss.runtime.rows import LabelStore
 from ekss.runtime.workers import Workers
 
 if TYPE_CHECKING:
@@ -34,16 +40,21 @@ class _Rules:
     # Candidates per cluster: members that split clusters into pieces vote more purely
     # than members that do not (docs/results/ablation.md).
     pieces: tuple[int, int] = (4, 8)
-    # ... of at least so many points for each dimension, or a piece fits anything.
+    # Points of such a piece for each dimension, at least: with fewer, a subspace fits
+    # anything.
     least_points: int = 3
     # Rows that a member is fitted to before it is assigned to all: more change
     # labels by less than another seed does (docs/large.md).
     fitted_rows: int = 10_000
     fitted_per_cluster: int = 100
-    # Members, until two halves of them agree on this share of the points ...
+    # Numbers of members, and the share of the points on which two halves of them must
+    # agree for the ensemble to stop growing there. Less is asked of 200: 400 were
+    # better on Yale B, whose halves agree on 70 %, but not on digits, COIL-20 and USPS,
+    # with 77 to 95 % (docs/experiments.md, "How many members, how many iterations").
     steps: tuple[int, ...] = (100, 200, 400)
-    agreed: float = 0.97
-    # ... among so many points: enough to see a difference of a percent or two.
+    agreed: tuple[float, ...] = (0.97, 0.75)
+    # Points on which halves are compared, at least, and per cluster: enough to see a
+    # difference of a percent or two.
     compared: int = 1000
     compared_per_cluster: int = 20
 
@@ -144,8 +155,17 @@ class KSSMember(BaseEstimator):
         return None if rows is None or rows >= n_samples else int(rows)
 
 
+def member_for(
+    plan: Plan, member: KSSMember | MemberFunction, *, keep_flats: bool = False
+) -> MemberOptions | MemberFunction:
+    """Return what members of this plan do: a function of the user's stays as it is."""
+    if isinstance(member, KSSMember):
+        return member.options(plan, keep_flats=keep_flats)
+    return member
+
+
 def enough_rows(n_clusters: int) -> int:
-    """Return how many rows show so many clusters."""
+    """Return how many rows are enough to find so many clusters."""
     return max(RULES.fitted_rows, RULES.fitted_per_cluster * n_clusters)
 
 
@@ -210,8 +230,8 @@ def vote(
     seed : int
     workers : Workers
     cluster : callable
-        ``cluster(ensemble, rows)`` clusters some rows by members alone, as the whole
-        will be; None where it cannot.
+        ``cluster(half, rows)`` returns labels of some rows, clustered by half of the
+        members; None if no cut has all clusters.
     known : Ensemble, default=None
         Members that were run before; they are used if they are of the same origin.
     store : LabelStore, default=None
@@ -223,7 +243,7 @@ def vote(
         Of as many members as one of the steps.
     """
     ensemble, agreement = known, None
-    for count in steps:
+    for count, enough in zip_longest(steps, RULES.agreed[: len(steps) - 1]):
         ensemble = run_members(
             plan.seen.points,
             seed,
@@ -233,11 +253,13 @@ def vote(
             known=ensemble,
             store=store,
         )
-        if count == steps[-1] or plan.is_trivial:
+        if enough is None or plan.is_trivial:
             break
         with workers.stage("halves"):
-            agreement = _halves_agreement(ensemble, plan.n_clusters, seed, cluster)
-        if agreement >= RULES.agreed:
+            agreement = _halves_agreement(
+                ensemble, plan.n_clusters, seed, cluster, workers.quiet()
+            )
+        if agreement >= enough:
             break
     assert ensemble is not None  # there is at least one step
     return replace(ensemble, agreement=agreement)
@@ -264,11 +286,15 @@ def run_members(
     done = 0 if known is None else known.labels.shape[1]
     if known is not None and done >= count:
         return known.take(slice(None), slice(count))
+    at_once = 1
     if isinstance(member, MemberOptions):
-        run = partial(_run_kss, points, seed, member, squared_norms(points), done)
+        # Members that run side by side are always the same ones: a batch that was run
+        # in part before is run again.
+        at_once = member.at_once(len(points))
         dtype = np.min_scalar_type(member.n_candidates[1] - 1)
+        run = partial(_run_kss, points, seed, member, squared_norms(points))
     else:
-        run = partial(_run_function, points, seed, member, done)
+        run = partial(_run_function, points, seed, member)
         dtype = np.dtype(np.uint32)
     store = store or LabelStore(None)
     by_member = store.room(count, len(points), dtype)
@@ -276,13 +302,27 @@ def run_members(
     if known is not None:
         by_member[:done], weights[:done] = known.labels.T, known.weights
         n_iter, flats = known.n_iter, list(known.flats)
-    found: Iterator[Member] = workers.map(run, count - done, "members")
-    for number, one in enumerate(found, start=done):
-        by_member[number], weights[number] = one.labels, one.weight
-        n_iter = max(n_iter, one.n_iter)
-        flats += [] if one.flats is None else [one.flats]
+    first = done // at_once
+    batches: Iterator[list[Member]] = workers.map(
+        partial(_run_batch, run, first, at_once),
+        -(-count // at_once) - first,
+        "members",
+    )
+    for number, one in enumerate(chain.from_iterable(batches), start=first * at_once):
+        if done <= number < count:
+            by_member[number], weights[number] = one.labels, one.weight
+            n_iter = max(n_iter, one.n_iter)
+            flats += [] if one.flats is None else [one.flats]
     by_member = store.settled(by_member)
     return Ensemble(by_member.T, weights, n_iter, origin, tuple(flats))
+
+
+def _run_batch(
+    run: Callable[[Sequence[int]], list[Member]], first: int, at_once: int, batch: int
+) -> list[Member]:
+    """Run one batch of members; a function of the module, so that processes can."""
+    start = (first + batch) * at_once
+    return run(range(start, start + at_once))
 
 
 def _run_kss(
@@ -290,24 +330,25 @@ def _run_kss(
     seed: int,
     options: MemberOptions,
     norms: NDArray[np.floating],
-    done: int,
-    number: int,
-) -> Member:
-    return run_member(points, seed, done + number, options=options, norms=norms)
+    numbers: Sequence[int],
+) -> list[Member]:
+    return run_side_by_side(points, seed, numbers, options, norms)
 
 
 def _run_function(
     points: NDArray[np.floating],
     seed: int,
     function: MemberFunction,
-    done: int,
-    number: int,
-) -> Member:
-    """Call a user's member with a seed of its own."""
-    source = np.random.SeedSequence(seed, spawn_key=(done + number,))
-    found = function(points, int(source.generate_state(1)[0]))
-    labels, weight = found if isinstance(found, tuple) else (found, 1.0)
-    return Member(_checked_labels(labels, len(points)), float(weight), 0)
+    numbers: Sequence[int],
+) -> list[Member]:
+    """Call a user's member, each time with a seed of its own."""
+    members = []
+    for number in numbers:
+        source = np.random.SeedSequence(seed, spawn_key=(number,))
+        found = function(points, int(source.generate_state(1)[0]))
+        labels, weight = found if isinstance(found, tuple) else (found, 1.0)
+        members.append(Member(_checked_labels(labels, len(points)), float(weight), 0))
+    return members
 
 
 def _checked_labels(labels: ArrayLike, n_samples: int) -> NDArray[np.integer]:
@@ -331,24 +372,30 @@ def _halves_agreement(
     n_clusters: int,
     seed: int,
     cluster: Callable[[Ensemble, NDArray[np.int64]], NDArray[np.int64] | None],
+    workers: Workers,
 ) -> float:
     """Share of points to which odd and even members alone give the same cluster.
 
-    Each half is cut as the whole will be, on a random sample of at most 1000 points or
-    20 per cluster, whichever is more, and the clusters of the halves are matched.
+    One graph of each half is cut, on a random sample of at most 1000 points or 20 per
+    cluster, whichever is more, and the clusters of the halves are matched.
     """
     n_samples = len(ensemble.labels)
     size = max(RULES.compared, RULES.compared_per_cluster * n_clusters)
     rng = np.random.default_rng(seed)
     rows = np.sort(rng.choice(n_samples, min(n_samples, size), replace=False))
-    found = []
-    for first in (0, 1):
-        half = ensemble.take(rows, slice(first, None, 2))
-        labels = cluster(half, rows)
-        if labels is None:
-            return 0.0
-        found.append(labels)
-    return matched_share(*found)
+    half = partial(_cluster_half, ensemble, rows, cluster)
+    odd, even = workers.map(half, 2, "halves")
+    return 0.0 if odd is None or even is None else matched_share(odd, even)
+
+
+def _cluster_half(
+    ensemble: Ensemble,
+    rows: NDArray[np.int64],
+    cluster: Callable[[Ensemble, NDArray[np.int64]], NDArray[np.int64] | None],
+    number: int,
+) -> NDArray[np.int64] | None:
+    """Cluster rows by every other member, from this number on."""
+    return cluster(ensemble.take(rows, slice(number, None, 2)), rows)
 
 
 def matched_share(first: NDArray[np.int64], second: NDArray[np.int64]) -> float:
@@ -360,16 +407,17 @@ def matched_share(first: NDArray[np.int64], second: NDArray[np.int64]) -> float:
     return float(shared[pairs].sum() / len(first))
 
 
-def cost(work: Work) -> Stage:
+def vote_cost(work: Work) -> Stage:
     """Run all members; compare their halves where the ensemble may grow."""
-    update = RATES.gather * work.coordinates
+    update = RATES.gather * work.coordinates * (work.likely_dim or work.dim)
     each = (work.max_iter + 1) * (RATES.step + work.fitted * (work.assignment + update))
     whole = work.fitted >= work.voted
     if not whole:
         each += work.voted * (work.assignment + RATES.stream * work.coordinates)
     seconds = 1e-9 * work.members * each / work.n_workers
     if work.members < work.n_members:
-        seconds += 2 * cuts_seconds(work, min(work.voted, RULES.compared))
+        halves = replace(work, n_graphs=2)
+        seconds += cuts_seconds(halves, min(work.voted, RULES.compared))
     n, size = work.voted, work.width
     # Labels, gains and coordinates of an assignment, and of the one before it.
     assigned = (2 if whole else 1) * n * (4 + size + work.dim * size)

@@ -1,6 +1,11 @@
 """scikit-learn estimators: validate, call, store."""
 
-from ekss.core.doubts import ClusteringWarning
+from ekss.estimators._base import (
+    ClusteringWarning,
+    Doubt,
+    find_doubts,
+    rows_to_doubt,
+)
 from ekss.estimators._copkss import CoPKSS
 from ekss.estimators._ekss import EKSS
 from ekss.estimators._ensc import EnSC
@@ -20,8 +25,11 @@ __all__ = [
     "TSC",
     "ClusteringWarning",
     "CoPKSS",
+    "Doubt",
     "EnSC",
     "LabelFreeSearch",
     "MedianKFlats",
     "PaperEKSS",
+    "find_doubts",
+    "rows_to_doubt",
 ]

@@ -13,18 +13,21 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClusterMixin
 
-from ekss.core.scaling import unit_rows
+from ekss.core.linalg import unit_rows
 from ekss.core.tsc import nearest_by_angle
 from ekss.ensemble.prepare import prepare
-from ekss.estimators._base import checked_rows, seed_of, store, warn_of_doubts
-from ekss.estimators._checks import (
+from ekss.estimators._base import (
     bool_or_auto,
     check_bool,
     check_int,
     check_workers,
+    checked_rows,
+    seed_of,
+    store,
+    warn_of_doubts,
 )
-from ekss.graph.neighbours import Neighbours, graph_of_rows
 from ekss.graph.spectral import spectral_labels
+from ekss.graph.votes import Neighbours, graph_of_rows
 from ekss.runtime.workers import Workers, one_blas_thread
 
 Result = TypeVar("Result")

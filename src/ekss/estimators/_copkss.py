@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ekss.core.cop import COHERENT_SHARE, update_cop
-from ekss.core.ksubspaces import KSubspacesRun, k_subspaces
-from ekss.core.starts import random_start
-from ekss.estimators._checks import check_real
+from ekss.core.ksubspaces import KSubspacesRun, k_subspaces, random_start
+from ekss.estimators._base import check_real
 from ekss.estimators._restarts import RestartedClusterer
 
 
@@ -137,6 +136,8 @@ class CoPKSS(RestartedClusterer):
     def _run(
         self, points: NDArray[np.floating], dim: int, rng: np.random.Generator
     ) -> KSubspacesRun:
-        start = random_start(points, self.n_clusters, dim, bool(self.affine), rng)
+        start = random_start(points, int(self.n_clusters), dim, bool(self.affine), rng)
         update = partial(update_cop, share=float(self.coherent_share))
-        return k_subspaces(points, start, update, max_iter=self.max_iter, tol=self.tol)
+        return k_subspaces(
+            points, start, update, max_iter=int(self.max_iter), tol=float(self.tol)
+        )

@@ -8,21 +8,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ekss.core.starts import STARTS
-from ekss.core.updates import UPDATES
-from ekss.ensemble.chain import Clustering, Known, cluster
+from ekss.core.ksubspaces import STARTS, UPDATES
+from ekss.ensemble.chain import Clustering, EarlierFit, check_memory, cluster
 from ekss.ensemble.cut import CutOptions
 from ekss.ensemble.decide import Wishes
-from ekss.ensemble.estimate import check_memory
 from ekss.ensemble.vote import KSSMember, MemberFunction, enough_rows
 from ekss.estimators._base import (
     SubspaceClusterer,
-    checked_rows,
-    seed_of,
-    store,
-    warn_of_doubts,
-)
-from ekss.estimators._checks import (
     bool_or_auto,
     check_bool,
     check_choice,
@@ -30,14 +22,18 @@ from ekss.estimators._checks import (
     check_int,
     check_int_range,
     check_workers,
+    checked_rows,
     int_or_auto,
     is_auto,
+    seed_of,
+    store,
+    warn_of_doubts,
 )
-from ekss.runtime.labels import LabelStore
-from ekss.runtime.rows import MemoryRows, Rows, as_rows, draw_sample
+from ekss.runtime.rows import LabelStore, MemoryRows, Rows, as_rows, draw_sample
 from ekss.runtime.workers import one_blas_thread
 
-# Up to so many rows many cuts of the graph of all of them are affordable.
+# Up to so many rows, all of them are voted on: cutting their graph in many ways is
+# affordable.
 MOST_VOTED = 20_000
 _OR_AUTO = ' or "auto"'
 
@@ -54,15 +50,17 @@ class EKSS(SubspaceClusterer):
     Parameters
     ----------
     n_clusters : int or "auto", default=8
-        Number of clusters K. "auto" takes the number, at least 2, that is confirmed by
-        members with hardly as many candidates, which cannot split clusters.
+        Number of clusters K. "auto" tries numbers of at least 2 and takes the one that
+        is best confirmed by members with at most as many candidates as clusters, which
+        cannot split clusters.
     subspace_dim : "auto", int or (int, int), default="auto"
         Dimension of the candidate subspaces; with a pair each member draws its own
         from that range, and the clusters get the middle of it, rounded down. "auto"
         estimates a range from the neighbourhoods of points.
     n_members : int or "auto", default="auto"
-        Number of members. "auto" is 100, doubled up to 400 until the odd and the even
-        members alone give 97 % of a sample of points the same cluster.
+        Number of members. "auto" is 100, then 200 unless the odd and the even members
+        alone give 97 % of a sample of points the same cluster, then 400 unless they
+        give it to 75 %.
     member : KSSMember, callable or None, default=None
         What a member does; None is :class:`KSSMember` with its defaults. A callable
         ``member(points, seed)`` returns one label of at least 0 per point, or a pair
@@ -79,7 +77,7 @@ class EKSS(SubspaceClusterer):
         are taken out first; then points are scaled again. "auto" tries 0 to 3 on a
         sample and takes the number of lowest score (``removals_``), or the smallest
         within 0.1 of it; but none for affine subspaces, without ``normalize``, or for
-        points without a direction in common.
+        points without a direction in common. 0 switches this off.
     n_neighbors : "auto" or int, default="auto"
         Neighbours kept per point, the paper's q. "auto" cuts graphs of several numbers;
         an integer cuts one graph.
@@ -100,7 +98,7 @@ class EKSS(SubspaceClusterer):
     memory_limit : int, str or None, default=None
         Most memory that the process may take, in bytes or as "4GB"; a fit that is
         estimated to need more is refused before it starts. None is what the machine
-        has free. Where parameters are "auto", the estimate takes the worst case.
+        has free. Where parameters are "auto", the worst case is estimated.
     n_jobs : int, default=None
         Parallel workers, as in joblib. Labels do not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -129,8 +127,8 @@ class EKSS(SubspaceClusterer):
     embedding_ : ndarray of shape (n_samples, n_eigenvectors)
         Row-normalised spectral embedding that was clustered.
     eigenvalues_ : ndarray
-        Largest eigenvalues of the normalised affinity, one more than eigenvectors
-        where there is one, to show the gap.
+        Largest eigenvalues of the normalised affinity: one more than there are
+        eigenvectors, if the graph has so many, to show the gap.
     candidates_ : tuple of Candidate
         Every cut that was considered, best first, with its ``origin``,
         ``n_neighbors``, ``score``, ``labels``, and ``judged``, what the score function
@@ -140,10 +138,13 @@ class EKSS(SubspaceClusterer):
         search, best first, with ``n_clusters``, ``score`` and ``confirmed``; otherwise
         empty.
     removed_ : ndarray of shape (n_removed, n_features)
-        Orthonormal directions that were taken out of the points, and are of new ones.
+        Orthonormal directions that were taken out of the points, and that ``predict``
+        takes out of new ones; no rows if nothing was removed.
     removals_ : tuple of Removal
-        Where "auto" tried: the numbers of components, best first, with ``n_removed``
-        and ``score``; otherwise empty.
+        The numbers of components that "auto" has tried, the chosen one first, with
+        ``n_removed``, ``score`` and ``n_members``. Scores of different ``n_members``
+        cannot be compared: numbers that were clearly worse were given up with few
+        members. Empty where nothing was tried.
     agreement_ : float or None
         With ``n_members="auto"``: share of points to which two halves of the members
         give the same cluster, where it was measured last.
@@ -242,11 +243,13 @@ class EKSS(SubspaceClusterer):
         rows, names = self._checked_rows(X)
         wishes = self._wishes(rows.shape)
         directory = check_directory("labels_dir", self.labels_dir)
-        known: Known | None = getattr(self, "_known", None) if self.warm_start else None
+        known: EarlierFit | None = None
+        if self.warm_start:
+            known = getattr(self, "_known", None)
         seed = seed_of(self.random_state)
         if known is not None and self.random_state is None:
             seed = known.seed
-        sample = draw_sample(rows.shape[0], self._voted(rows, wishes), seed)
+        sample = draw_sample(rows.shape[0], self._sample_size(rows, wishes), seed)
         check_memory(wishes, rows, sample, self.memory_limit, workers)
         with one_blas_thread(), LabelStore(directory) as labels_on_disk:
             voted = _taken(rows, sample)
@@ -307,29 +310,28 @@ class EKSS(SubspaceClusterer):
                 limit="n_features",
                 also=_OR_AUTO,
             )
-        most = min(n_samples, n_features) - 1
         return Wishes(
-            n_clusters,
-            dims,
-            int_or_auto("n_members", self.n_members, 1),
-            member,
-            bool_or_auto("affine", self.affine),
-            bool_or_auto("normalize", self.normalize),
-            int_or_auto(
+            n_clusters=n_clusters,
+            dims=dims,
+            n_members=int_or_auto("n_members", self.n_members, 1),
+            member=member,
+            affine=bool_or_auto("affine", self.affine),
+            normalize=bool_or_auto("normalize", self.normalize),
+            n_removed=int_or_auto(
                 "remove_components",
                 self.remove_components,
                 0,
-                most,
+                min(n_samples, n_features) - 1,
                 limit="min(n_samples, n_features)-1",
             ),
-            int_or_auto(
+            n_neighbors=int_or_auto(
                 "n_neighbors", self.n_neighbors, 1, n_samples - 1, limit="n_samples-1"
             ),
-            cut,
+            cut=cut,
         )
 
-    def _voted(self, rows: Rows, wishes: Wishes) -> int | None:
-        """Return on how many rows members vote; None is all."""
+    def _sample_size(self, rows: Rows, wishes: Wishes) -> int | None:
+        """Return how many rows members vote on; None is all."""
         wanted: Any = self.max_samples
         if wanted is None:
             return None
@@ -342,7 +344,7 @@ class EKSS(SubspaceClusterer):
 
 
 def _check_member(member: Any, n_samples: int) -> None:
-    """Check what members are told."""
+    """Check the parameter ``member``, and the parameters of a KSSMember."""
     if not isinstance(member, KSSMember):
         if not callable(member):
             raise TypeError(
@@ -363,11 +365,19 @@ def _check_member(member: Any, n_samples: int) -> None:
 
 
 def _check_cut(cut: Any) -> None:
-    """Check how votes are to be cut."""
+    """Check the parameter ``cut`` and its own parameters."""
     if not isinstance(cut, CutOptions):
         raise TypeError(f"cut={cut!r} is {type(cut).__name__}; pass CutOptions or None")
     check_bool("divide_by_size", cut.divide_by_size)
     check_choice("pairs", cut.pairs, ("auto", "all", "likely"))
+    cutters = cut.cutters
+    if cutters is not None and not (
+        isinstance(cutters, tuple | list) and all(map(callable, cutters))
+    ):
+        raise TypeError(
+            f"cutters={cutters!r} is not a sequence of functions; pass a tuple of "
+            "them, as in CUTTERS[:2], or None for all"
+        )
     if cut.score is not None and not callable(cut.score):
         raise TypeError(
             f"score={cut.score!r} cannot be called; pass a function or None"

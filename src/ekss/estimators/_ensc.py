@@ -17,7 +17,7 @@ from ekss.core.ensc import (
 )
 from ekss.core.representation import affinity_of
 from ekss.estimators._affinity import AffinityClusterer, Similarity, map_blocks
-from ekss.estimators._checks import check_int, check_real
+from ekss.estimators._base import check_int, check_real
 from ekss.runtime.workers import Workers
 
 
@@ -150,7 +150,7 @@ class EnSC(AffinityClusterer):
             points,
             l1_ratio=float(self.l1_ratio),
             gamma=float(self.gamma),
-            max_iter=self.max_iter,
+            max_iter=int(self.max_iter),
             tol=float(self.tol),
         )
         n = len(points)

@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ekss.core.ksubspaces import KSubspacesRun, k_subspaces
-from ekss.core.starts import random_start
-from ekss.core.updates import UPDATES
-from ekss.estimators._checks import check_choice
+from ekss.core.ksubspaces import UPDATES, KSubspacesRun, k_subspaces, random_start
+from ekss.estimators._base import check_choice
 from ekss.estimators._restarts import RestartedClusterer
 
 # The updates that never raise the cost of K-subspaces.
@@ -120,7 +118,11 @@ class KSS(RestartedClusterer):
     def _run(
         self, points: NDArray[np.floating], dim: int, rng: np.random.Generator
     ) -> KSubspacesRun:
-        start = random_start(points, self.n_clusters, dim, bool(self.affine), rng)
+        start = random_start(points, int(self.n_clusters), dim, bool(self.affine), rng)
         return k_subspaces(
-            points, start, UPDATES[self.update], max_iter=self.max_iter, tol=self.tol
+            points,
+            start,
+            UPDATES[self.update],
+            max_iter=int(self.max_iter),
+            tol=float(self.tol),
         )

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ekss.core.ksubspaces import neighbourhood_start
 from ekss.core.mkf import SEEDS_PER_DIM, MedianRun, median_k_flats
-from ekss.core.starts import neighbourhood_start
-from ekss.estimators._checks import check_real
+from ekss.estimators._base import check_real
 from ekss.estimators._restarts import RestartedClusterer
 
 
@@ -129,12 +129,12 @@ class MedianKFlats(RestartedClusterer):
         self, points: NDArray[np.floating], dim: int, rng: np.random.Generator
     ) -> MedianRun:
         size = SEEDS_PER_DIM * dim
-        start = neighbourhood_start(points, self.n_clusters, dim, False, rng, size)
+        start = neighbourhood_start(points, int(self.n_clusters), dim, False, rng, size)
         return median_k_flats(
             points,
             start,
             rng,
-            max_iter=self.max_iter,
+            max_iter=int(self.max_iter),
             step=float(self.step),
-            tol=self.tol,
+            tol=float(self.tol),
         )

@@ -7,25 +7,23 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ekss.core.bases import fit_clusters
-from ekss.core.updates import UPDATES
+from ekss.core.ksubspaces import UPDATES
+from ekss.core.linalg import fit_clusters
 from ekss.ensemble.decide import paper_neighbors
 from ekss.ensemble.paper import ensemble_k_subspaces
 from ekss.ensemble.prepare import prepare
 from ekss.estimators._base import (
     SubspaceClusterer,
-    checked_rows,
-    seed_of,
-    store,
-    warn_of_doubts,
-)
-from ekss.estimators._checks import (
     bool_or_auto,
     check_bool,
     check_choice,
     check_int,
     check_workers,
+    checked_rows,
     int_or_auto,
+    seed_of,
+    store,
+    warn_of_doubts,
 )
 from ekss.runtime.workers import one_blas_thread
 

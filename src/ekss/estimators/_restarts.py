@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from functools import partial, reduce
+from collections.abc import Sequence
+from functools import partial
 from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ekss.core.bases import Flats
+from ekss.core.linalg import Flats
 from ekss.ensemble.dimension import estimate_dim
 from ekss.ensemble.prepare import prepare
 from ekss.estimators._base import (
     SubspaceClusterer,
-    checked_rows,
-    seed_of,
-    store,
-    warn_of_doubts,
-)
-from ekss.estimators._checks import (
     bool_or_auto,
     check_bool,
     check_int,
     check_real,
     check_workers,
+    checked_rows,
     is_auto,
+    seed_of,
+    store,
+    warn_of_doubts,
 )
 from ekss.runtime.workers import one_blas_thread
 
@@ -96,18 +95,19 @@ class RestartedClusterer(SubspaceClusterer):
         with one_blas_thread():
             dim = self._resolve_dim(points.rows, seed)
             run = partial(self._run_number, points.rows, seed, dim)
-            runs = workers.map(run, self.n_init, "starts")
-            lengths = np.linalg.norm(points.rows, axis=1).astype(np.float64)
-            slack = _EQUAL * float((lengths**self._cost_degree).sum())
-            best = reduce(partial(_better, slack), runs)
+            runs = list(workers.map(run, int(self.n_init), "starts"))
+        lengths = np.linalg.norm(points.rows, axis=1).astype(np.float64)
+        slack = _EQUAL * float((lengths**self._cost_degree).sum())
+        best = _best(runs, slack)
         costs = best.costs * points.preparation.scale**self._cost_degree
         # A refit by PCA would undo the robustness of some subspaces.
-        flats = points.preparation.outwards(best.flats)
-        warn_of_doubts(rows, best.labels, n_clusters, dim=dim, affine=affine)
+        labels, inside = _by_appearance(best.labels, best.flats)
+        flats = points.preparation.outwards(inside)
+        warn_of_doubts(rows, labels, n_clusters, dim=dim, affine=affine)
         return store(
             self,
             **names,
-            labels_=best.labels.astype(np.int64),
+            labels_=labels,
             bases_=flats.bases,
             offsets_=flats.offsets,
             preparation_=points.preparation,
@@ -141,7 +141,8 @@ class RestartedClusterer(SubspaceClusterer):
         dim = self.subspace_dim
         if is_auto("subspace_dim", dim, "an integer"):
             rng = np.random.default_rng(seed)
-            return estimate_dim(points, self.n_clusters, rng, affine=bool(self.affine))
+            n_clusters = int(self.n_clusters)
+            return estimate_dim(points, n_clusters, rng, affine=bool(self.affine))
         return check_int(
             "subspace_dim",
             dim,
@@ -152,8 +153,22 @@ class RestartedClusterer(SubspaceClusterer):
         )
 
 
-def _better(slack: float, one: Run, other: Run) -> Run:
-    """Return the run of lower cost; if costs are equal, that of more clusters."""
-    if abs(one.costs[-1] - other.costs[-1]) > slack:
-        return min(one, other, key=lambda run: run.costs[-1])
-    return min(one, other, key=lambda run: (-len(np.unique(run.labels)), run.costs[-1]))
+def _best(runs: Sequence[Run], slack: float) -> Run:
+    """Return the run of lowest cost; of equal ones that of most clusters, the first.
+
+    Costs within the slack of the lowest are equal: no choice hangs on their last bits.
+    """
+    lowest = min(run.costs[-1] for run in runs)
+    equal = [run for run in runs if run.costs[-1] <= lowest + slack]
+    return max(equal, key=lambda run: len(np.unique(run.labels)))
+
+
+def _by_appearance(
+    labels: NDArray[np.integer], flats: Flats
+) -> tuple[NDArray[np.int64], Flats]:
+    """Return clusters numbered by their first point: equal partitions look equal."""
+    used, first = np.unique(labels, return_index=True)
+    unused = np.setdiff1d(np.arange(len(flats.bases)), used)
+    order = np.concatenate([used[np.argsort(first)], unused])
+    offsets = None if flats.offsets is None else flats.offsets[order]
+    return np.argsort(order)[labels], Flats(flats.bases[order], offsets)

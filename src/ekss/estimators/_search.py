@@ -14,33 +14,35 @@ from scipy.sparse import csr_array, diags_array
 from sklearn.base import BaseEstimator, ClusterMixin, MetaEstimatorMixin, clone
 from sklearn.model_selection import ParameterGrid
 
-from ekss.ensemble.choose import judge_all
-from ekss.ensemble.cut import distinct_cuts
+from ekss.ensemble.choose import (
+    CutScore,
+    Evidence,
+    Score,
+    fit_quality,
+    judge_all,
+    total_of,
+)
+from ekss.ensemble.cut import CUTTERS, Cut, Cutter, candidate_cuts, distinct_cuts
 from ekss.ensemble.decide import Geometry, estimate_geometry
 from ekss.ensemble.prepare import leading_coordinates, prepare
 from ekss.estimators._affinity import bridge_by_angle
 from ekss.estimators._base import (
     as_part,
-    checked_rows,
-    seed_of,
-    store,
-    warn_of_doubts,
-)
-from ekss.estimators._checks import (
     check_int,
     check_int_range,
     check_workers,
+    checked_rows,
     is_auto,
+    seed_of,
+    store,
+    warn_of_doubts,
 )
 from ekss.estimators._ensc import EnSC
 from ekss.estimators._ssc import SSC
 from ekss.estimators._sscomp import SSCOMP
 from ekss.estimators._tsc import TSC
-from ekss.graph.companions import cluster_silhouettes, edge_shares
-from ekss.graph.components import as_graph
-from ekss.graph.cuts import CUTTERS, Cut, Cutter, candidate_cuts
-from ekss.graph.selection import CutScore, Evidence, Score, fit_quality, total_of
-from ekss.graph.spectral import number_by_appearance
+from ekss.graph.spectral import as_graph, number_by_appearance
+from ekss.graph.votes import cluster_silhouettes, edge_shares
 from ekss.runtime.workers import Workers, one_blas_thread
 
 Setting = dict[str, Any]
@@ -107,8 +109,8 @@ class LabelFreeSearch(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
         10, of EnSC ``gamma`` 1.5 to 25, of SSC ``alpha`` 3 to 50.
     cutters : sequence of callables, default=None
         Ways of cutting beside the estimator's own; None is
-        :data:`ekss.graph.CUTTERS`, an empty sequence leaves the estimator's own cuts.
-        See :func:`ekss.graph.candidate_cuts` for adding one.
+        :data:`ekss.ensemble.CUTTERS`, and an empty sequence leaves the estimator's
+        own cuts. See :func:`ekss.ensemble.candidate_cuts` for adding one.
     cut_score : callable, default=None
         ``cut_score(labels, evidence)``, lower is better; ``evidence.graph`` is the
         mean graph. None is the product above.
@@ -366,7 +368,7 @@ def _distinct(pools: Sequence[Sequence[Cut]], n_clusters: int) -> list[tuple[int
 def score_by_weakest(labels: NDArray[np.int64], evidence: Evidence) -> CutScore:
     r"""Judge a cut by its subspaces and by its weakest clusters in a graph.
 
-    As :func:`ekss.graph.score_cut`, but dissent is :math:`2 - V`, with V the mean
+    As :func:`ekss.ensemble.score_cut`, but dissent is :math:`2 - V`, with V the mean
     silhouette of edges of the quarter of the clusters where it is lowest. Small, tight
     groups within classes are clusters that hardly any edge leaves; a mean over all
     clusters rewards a cut for splitting them off.
@@ -386,7 +388,7 @@ def score_by_weakest(labels: NDArray[np.int64], evidence: Evidence) -> CutScore:
     --------
     >>> import numpy as np
     >>> from scipy.sparse import csr_array
-    >>> from ekss.graph import Evidence
+    >>> from ekss.ensemble import Evidence
     >>> lines = np.repeat(np.eye(3)[:2], 4, axis=0)
     >>> graph = csr_array(lines @ lines.T - np.eye(8))
     >>> good, bad = np.repeat([0, 1], 4), np.tile([0, 1], 4)

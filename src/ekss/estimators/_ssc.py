@@ -22,7 +22,7 @@ from ekss.core.ssc import (
     working_bytes,
 )
 from ekss.estimators._affinity import AffinityClusterer, Similarity, map_blocks
-from ekss.estimators._checks import check_bool, check_int, check_real, is_auto
+from ekss.estimators._base import check_bool, check_int, check_real, is_auto
 from ekss.runtime.memory import LIBRARY_BYTES, SLACK, limit_of
 from ekss.runtime.workers import Workers
 
@@ -229,8 +229,8 @@ class SSC(AffinityClusterer):
         solve = partial(
             block_codes,
             system,
-            max_iter=self.max_iter,
-            tol=self.tol,
+            max_iter=int(self.max_iter),
+            tol=float(self.tol),
             polish=bool(self.polish),
             keep=self.keep,
         )
@@ -257,7 +257,7 @@ class SSC(AffinityClusterer):
             points.shape,
             points.itemsize,
             block,
-            effective_n_jobs(self.n_jobs),
+            int(effective_n_jobs(self.n_jobs)),
             self.alpha_outliers is not None,
         )
         return LIBRARY_BYTES + points.nbytes + SLACK * (points.nbytes + arrays)

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from ekss.core.omp import SparseCodes, matching_pursuit, rows_at_once, unit_coefficients
 from ekss.estimators._affinity import AffinityClusterer, Similarity, map_blocks
-from ekss.estimators._checks import check_int, check_real
-from ekss.graph.neighbours import Neighbours, directed_graph, symmetric_graph
+from ekss.estimators._base import check_int, check_real
+from ekss.graph.votes import Neighbours, directed_graph, symmetric_graph
 from ekss.runtime.workers import Workers
 
 
@@ -109,10 +109,10 @@ class SSCOMP(AffinityClusterer):
         n = len(points)
         parts = map_blocks(
             lambda rows: matching_pursuit(
-                points, self.n_nonzero, tol=self.tol, rows=rows
+                points, int(self.n_nonzero), tol=float(self.tol), rows=rows
             ),
             n,
-            rows_at_once(min(self.n_nonzero, n - 1, points.shape[1])),
+            rows_at_once(min(int(self.n_nonzero), n - 1, points.shape[1])),
             "pursuit",
             workers,
         )

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from ekss.core.tsc import ROWS_AT_ONCE, angle_weights, nearest_by_angle
 from ekss.estimators._affinity import AffinityClusterer, Similarity, map_blocks
-from ekss.estimators._checks import check_int, is_auto
-from ekss.graph.neighbours import Neighbours, symmetric_graph
+from ekss.estimators._base import check_int, is_auto
+from ekss.graph.votes import Neighbours, symmetric_graph
 from ekss.runtime.workers import Workers
 
 

@@ -7,12 +7,156 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+import numba
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from ekss.graph.coassociation import Votes, check_q
-from ekss.graph.neighbours import Neighbours
+from ekss.graph.votes import (
+    Neighbours,
+    Votes,
+    _offer,
+    _rank_key,
+    _row_votes,
+    _shuffle,
+    check_q,
+)
+
+
+@numba.njit(nogil=True, cache=True)
+def order_keys(
+    rows: NDArray[Any],
+    members: NDArray[np.int64],
+    n_bits: int,
+    salt: np.uint32,
+    keys: NDArray[np.uint64],
+) -> None:
+    """Pack the labels of some members, then a hash of the point, into 64 bits."""
+    n_hashed = np.uint64(64 - n_bits * members.shape[0])
+    for i in range(rows.shape[0]):
+        key = np.uint64(0)
+        for member in members:
+            key = (key << np.uint64(n_bits)) | np.uint64(rows[i, member])
+        tie = np.uint64(_shuffle(np.uint32(np.uint32(i) ^ salt)))
+        if n_hashed < 32:
+            tie >>= np.uint64(32) - n_hashed
+        keys[i] = (key << n_hashed) | tie
+
+
+@numba.njit(nogil=True, cache=True)
+def _offer_once(
+    keys: NDArray[np.uint64], index: NDArray[np.int32], key: np.uint64, j: int
+) -> None:
+    """Offer (key, j) unless it is there: within a row a key belongs to one point."""
+    known = False
+    for r in range(keys.shape[0]):
+        known |= keys[r] == key
+    if not known:
+        _offer(keys, index, key, j)
+
+
+@numba.njit(nogil=True, cache=True)
+def scan_windows(
+    rows: NDArray[Any],
+    table: NDArray[np.uint16],
+    order: NDArray[np.int64],
+    bounds: NDArray[np.int64],
+    keys: NDArray[np.uint64],
+    index: NDArray[np.int32],
+) -> None:
+    """Offer all pairs within each window ``order[bounds[w]:bounds[w + 1]]``.
+
+    Windows have no point in common, so threads may work on different ones.
+    """
+    n_members = rows.shape[1]
+    width = 0
+    for w in range(bounds.shape[0] - 1):
+        width = max(width, bounds[w + 1] - bounds[w])
+    tile = np.empty((n_members, width), rows.dtype)
+    votes = np.empty(width, np.uint32)
+    partial = np.empty(width, np.uint16)
+    for w in range(bounds.shape[0] - 1):
+        points = order[bounds[w] : bounds[w + 1]]
+        n = points.shape[0]
+        for r in range(n):
+            for b in range(n_members):
+                tile[b, r] = rows[points[r], b]
+        for r in range(n - 1):
+            i = points[r]
+            _row_votes(tile, table, r, r + 1, n, votes, partial)
+            own = keys[i, 0] >> np.uint64(32)
+            for s in range(r + 1, n):
+                v = np.uint64(votes[s - r - 1])
+                if v == 0:
+                    continue
+                j = points[s]
+                if v >= own:
+                    key = _rank_key(votes[s - r - 1], i, j)
+                    if key > keys[i, 0]:
+                        _offer_once(keys[i], index[i], key, j)
+                        own = keys[i, 0] >> np.uint64(32)
+                if v >= keys[j, 0] >> np.uint64(32):
+                    key = _rank_key(votes[s - r - 1], j, i)
+                    if key > keys[j, 0]:
+                        _offer_once(keys[j], index[j], key, i)
+
+
+@numba.njit(nogil=True, cache=True)
+def scan_friends(
+    rows: NDArray[Any],
+    table: NDArray[np.uint16],
+    known: NDArray[np.int32],
+    first: int,
+    last: int,
+    keys: NDArray[np.uint64],
+    index: NDArray[np.int32],
+) -> None:
+    """Offer to points first..last-1 the neighbours of their neighbours in ``known``.
+
+    Only the heaps of these points are written, so threads may take different ranges.
+    """
+    n_members = rows.shape[1]
+    own = np.empty(n_members, np.uint32)
+    seen = np.full(4 * known.shape[1] * known.shape[1] + 64, -1, np.int32)
+    for i in range(first, last):
+        mine = rows[i]
+        for b in range(n_members):
+            own[b] = table[b, mine[b]]
+        for friend in known[i]:
+            if friend < 0:
+                continue
+            for j in known[friend]:
+                if j < 0 or j == i:
+                    continue
+                slot = _shuffle(np.uint32(j)) % np.uint32(seen.shape[0])
+                if seen[slot] == j:
+                    continue
+                seen[slot] = j
+                theirs = rows[j]
+                total = np.uint32(0)
+                for b in range(n_members):
+                    total += own[b] if mine[b] == theirs[b] else np.uint32(0)
+                if total > 0 and np.uint64(total) >= keys[i, 0] >> np.uint64(32):
+                    key = _rank_key(total, i, j)
+                    if key > keys[i, 0]:
+                        _offer_once(keys[i], index[i], key, j)
+        seen[:] = -1
+
+
+@numba.njit(nogil=True, cache=True)
+def sort_heaps(keys: NDArray[np.uint64], index: NDArray[np.int32]) -> None:
+    """Sort each row from weakest to strongest, which leaves it a heap."""
+    for i in range(keys.shape[0]):
+        for r in range(1, keys.shape[1]):
+            key, j = keys[i, r], index[i, r]
+            place = r
+            while place > 0 and keys[i, place - 1] > key:
+                keys[i, place] = keys[i, place - 1]
+                index[i, place] = index[i, place - 1]
+                place -= 1
+            keys[i, place] = key
+            index[i, place] = j
+
 
 # Points of a window, all pairs of which are compared. Wider windows cost less a pair
 # (the kernel runs along them) and more a tree.
@@ -66,7 +210,7 @@ def nearest_by_votes_approximate(
     votes : Votes
         From :func:`ekss.graph.prepare_votes`.
     q : int
-        Neighbours kept a point; a point's vote with itself does not count.
+        Neighbours kept per point; a point's vote with itself does not count.
     n_trees : int, default=12
         Random orders; more find more of the true neighbours.
     n_jobs : int, default=None
@@ -85,8 +229,8 @@ def nearest_by_votes_approximate(
     Notes
     -----
     Time O(n_samples n_trees WINDOW n_members / 2) byte comparisons and n_trees sorts.
-    Memory beyond the votes: one copy of the labels, 24 q bytes a point for lists and
-    result, and 24 bytes a point and thread for the orders.
+    Memory beyond the votes: one copy of the labels, 24 q bytes per point for lists and
+    result, and 24 bytes per point and thread for the orders.
 
     Examples
     --------
@@ -96,8 +240,6 @@ def nearest_by_votes_approximate(
     >>> nearest_by_votes_approximate(prepare_votes(labels), 1).index.ravel()
     array([1, 0, 3, 2], dtype=int32)
     """
-    from ekss.graph import _approximate  # loads numba on first use
-
     n = votes.n_samples
     check_q(q, n)
     if n_trees < 1:
@@ -114,7 +256,7 @@ def nearest_by_votes_approximate(
 
     with ThreadPoolExecutor(n_workers) as pool:
         search = _Search(rows, votes.table, keys, index, pool, n_workers)
-        # Orders are sorted side by side, a few at a time: each is 8 bytes a point.
+        # Orders are sorted side by side, a few at a time: each is 8 bytes per point.
         for first in range(0, n_trees, n_workers):
             draws = [
                 (rng.permutation(voting), np.uint32(rng.integers(2**32)))
@@ -124,10 +266,10 @@ def nearest_by_votes_approximate(
                 _compare_windows(search, order)
                 if report is not None:
                     report(1)
-        _approximate.sort_heaps(keys, index)
+        sort_heaps(keys, index)
         if n > WINDOW:
             _compare_friends(search)
-            _approximate.sort_heaps(keys, index)
+            sort_heaps(keys, index)
     if report is not None:
         report(1)
     value = np.multiply(keys[:, ::-1] >> np.uint64(32), votes.unit, dtype=np.float64)
@@ -138,24 +280,20 @@ def _sorted_points(
     rows: NDArray[Any], n_bits: int, members: NDArray[np.int64], salt: np.uint32
 ) -> NDArray[np.int64]:
     """Return the points sorted by the labels of the first of the given members."""
-    from ekss.graph import _approximate
-
     used = members[: max(_LABEL_BITS // n_bits, 1)]
     keys = np.empty(len(rows), np.uint64)
-    _approximate.order_keys(rows, used, n_bits, salt, keys)
+    order_keys(rows, used, n_bits, salt, keys)
     return np.argsort(keys, kind="stable")
 
 
 def _compare_windows(search: _Search, order: NDArray[np.int64]) -> None:
     """Offer all pairs of each window of the order to both their points."""
-    from ekss.graph import _approximate
-
     n_windows = -(-len(order) // WINDOW)
     bounds = np.linspace(0, len(order), n_windows + 1).astype(np.int64)
 
     def compare(part: tuple[int, int]) -> None:
         first, last = part
-        _approximate.scan_windows(
+        scan_windows(
             search.rows,
             search.table,
             order,
@@ -169,13 +307,9 @@ def _compare_windows(search: _Search, order: NDArray[np.int64]) -> None:
 
 def _compare_friends(search: _Search) -> None:
     """Offer to each point the neighbours that its neighbours had until now."""
-    from ekss.graph import _approximate
-
     known = np.ascontiguousarray(search.index[:, ::-1][:, :FRIENDS])
 
     def compare(part: tuple[int, int]) -> None:
-        _approximate.scan_friends(
-            search.rows, search.table, known, *part, search.keys, search.index
-        )
+        scan_friends(search.rows, search.table, known, *part, search.keys, search.index)
 
     list(search.pool.map(compare, search.parts(len(known))))

@@ -1,9 +1,9 @@
 """Points and labels from files of many kinds, labels and models into files."""
 
-from ekss.io._errors import InputError
+from ekss.io._base import InputError, Points
 from ekss.io._labels import read_labels, write_labels
 from ekss.io._model import SavedModel, load_model, save_model
-from ekss.io._points import Points, read_points
+from ekss.io._points import read_points
 
 __all__ = [
     "InputError",

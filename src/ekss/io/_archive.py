@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ekss import __version__
-from ekss.io._errors import InputError, check_file, one_line, reading
+from ekss.io._base import check_file, one_line
 from ekss.runtime.files import atomic_file
 
 FORMAT = "ekss-model"
@@ -33,6 +33,23 @@ _TYPES = ("<f4", "<f8")
 _DATE = (1980, 1, 1, 0, 0, 0)
 
 Arrays = dict[str, NDArray[np.floating]]
+
+
+class Unsound(Exception):
+    """The content of a file does not make a model: the reason, and the remedy."""
+
+    def __init__(
+        self,
+        reason: str,
+        remedy: str = "save the model again, and load only files that ekss wrote",
+    ) -> None:
+        super().__init__(f"{reason}; {remedy}")
+
+
+def need(condition: object, otherwise: str) -> None:
+    """Raise Unsound unless the condition holds."""
+    if not condition:
+        raise Unsound(otherwise)
 
 
 @dataclass(frozen=True)
@@ -81,100 +98,68 @@ def _dense(array: NDArray[np.floating]) -> tuple[NDArray[np.floating], list[int]
 def read_archive(path: Path) -> Content:
     """Read a file that anyone may have written: all is checked before it is used."""
     check_file(path)
-    with (
-        reading(path, "an ekss model"),
-        open(path, "rb") as stream,
-        zipfile.ZipFile(stream) as archive,
-    ):
-        members = _checked_members(path, archive, os.fstat(stream.fileno()).st_size)
-        header = _checked_header(path, archive.read(_HEADER))
+    with open(path, "rb") as stream, zipfile.ZipFile(stream) as archive:
+        members = _checked_members(archive, os.fstat(stream.fileno()).st_size)
+        header = _checked_header(archive.read(_HEADER))
         about = header.pop("arrays")
         if not isinstance(about, dict) or {f"{name}.npy" for name in about} != members:
-            raise refused(path, "its arrays are not those that its header names")
+            raise Unsound("its arrays are not those that its header names")
         arrays = {
-            name: _checked_array(path, name, archive.read(f"{name}.npy"), about[name])
+            name: _checked_array(name, archive.read(f"{name}.npy"), about[name])
             for name in about
         }
     return Content(header, arrays, one_line(header.pop("ekss", "?"))[:40])
 
 
-def refused(path: Path, reason: str) -> InputError:
-    """Return the error of a file that is no sound model."""
-    return InputError(
-        f"{path} is refused as a model: {reason}; save the model again, and load only "
-        "files that ekss wrote"
-    )
-
-
-def _checked_members(path: Path, archive: zipfile.ZipFile, size: int) -> set[str]:
+def _checked_members(archive: zipfile.ZipFile, size: int) -> set[str]:
     """Return the names of the arrays; refuse all that we never write."""
     infos = archive.infolist()
-    names = [info.filename for info in infos]
-    if len(infos) > _MOST_MEMBERS:
-        raise refused(path, f"it has {len(infos)} members, more than {_MOST_MEMBERS}")
-    if len(set(names)) < len(names):
-        raise refused(path, "it has two members of one name")
-    if _HEADER not in names:
-        raise refused(path, f"it has no {_HEADER}")
+    names = {info.filename for info in infos}
+    count, total = len(infos), sum(info.file_size for info in infos)
+    need(count <= _MOST_MEMBERS, f"it has {count} members, more than {_MOST_MEMBERS}")
+    need(len(names) == count, "it has two members of one name")
+    need(_HEADER in names, f"it has no {_HEADER}")
     for info in infos:
-        packed = info.compress_type != zipfile.ZIP_STORED
-        if packed or info.compress_size != info.file_size or info.flag_bits & 1:
-            raise refused(path, f"member {one_line(info.filename)!r} is packed")
-    total = sum(info.file_size for info in infos)
-    if total > size:
-        raise refused(path, f"its members claim {total} bytes, but it has {size}")
+        is_plain = info.compress_type == zipfile.ZIP_STORED and not info.flag_bits & 1
+        if not is_plain or info.compress_size != info.file_size:
+            raise Unsound(f"member {one_line(info.filename)!r} is packed")
+    need(total <= size, f"its members claim {total} bytes, but it has {size}")
     if archive.getinfo(_HEADER).file_size > _LONGEST_HEADER:
-        raise refused(path, f"its header is longer than {_LONGEST_HEADER} bytes")
-    return set(names) - {_HEADER}
+        raise Unsound(f"its header is longer than {_LONGEST_HEADER} bytes")
+    return names - {_HEADER}
 
 
-def _checked_header(path: Path, text: bytes) -> dict[str, Any]:
-    header = json.loads(text, parse_constant=_refuse_constant)
+def _checked_header(text: bytes) -> dict[str, Any]:
+    def refuse(constant: str) -> None:
+        raise Unsound(f"its header holds {constant}")
+
+    header = json.loads(text, parse_constant=refuse)
     if not isinstance(header, dict) or header.pop("format", None) != FORMAT:
-        raise refused(path, f"its header does not say {FORMAT!r}")
+        raise Unsound(f"its header does not say {FORMAT!r}")
     version = header.pop("version", None)
     if type(version) is int and version > VERSION:
-        raise InputError(
-            f"{path} has version {version} of the model format, this ekss "
-            f"({__version__}) reads up to {VERSION}; update ekss"
+        raise Unsound(
+            f"it has version {version} of the model format, and this ekss "
+            f"({__version__}) reads up to {VERSION}",
+            remedy="update ekss",
         )
-    if version != VERSION or type(version) is not int:
-        raise refused(path, f"its version is {one_line(repr(version))}")
+    if type(version) is not int or version != VERSION:
+        raise Unsound(f"its version is {one_line(repr(version))}")
     return header
 
 
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"the header holds {name}")
-
-
-def _checked_array(
-    path: Path, name: str, raw: bytes, about: Any
-) -> NDArray[np.floating]:
+def _checked_array(name: str, raw: bytes, about: Any) -> NDArray[np.floating]:
     """Return one array whose own header and size agree with the JSON header."""
-    fault = refused(path, f"array {one_line(name)!r} is not as the header says")
-    if not isinstance(about, dict) or set(about) != {"dtype", "shape", "axes"}:
-        raise fault
-    shape, axes = about["shape"], about["axes"]
-    if not _are_sides(shape) or not _are_sides(axes):
-        raise fault
-    if about["dtype"] not in _TYPES or sorted(axes) != list(range(len(shape))):
-        raise fault
+    fault = f"array {one_line(name)!r} is not as the header says"
     stream = io.BytesIO(raw)
-    if np.lib.format.read_magic(stream) != (1, 0):
-        raise fault
-    found, by_column, dtype = np.lib.format.read_array_header_1_0(stream)
-    if found != tuple(shape) or by_column or dtype.str != about["dtype"]:
-        raise fault
-    if len(raw) - stream.tell() != math.prod(shape) * dtype.itemsize:
-        raise fault
+    need(np.lib.format.read_magic(stream) == (1, 0), fault)
+    shape, by_column, dtype = np.lib.format.read_array_header_1_0(stream)
+    need(dtype.str in _TYPES and not by_column and 1 <= len(shape) <= _MOST_AXES, fault)
+    need(len(raw) - stream.tell() == math.prod(shape) * dtype.itemsize, fault)
+    axes: Any = about.get("axes") if isinstance(about, dict) else None
+    need(about == {"dtype": dtype.str, "shape": list(shape), "axes": axes}, fault)
+    need(isinstance(axes, list) and all(type(axis) is int for axis in axes), fault)
+    need(sorted(axes) == list(range(len(shape))), fault)
     values = np.frombuffer(raw, dtype, offset=stream.tell()).reshape(shape)
     # A copy can be written to, and is in the byte order of this machine.
     return values.astype(dtype.newbyteorder("=")).transpose(axes)
-
-
-def _are_sides(value: Any) -> bool:
-    return (
-        isinstance(value, list)
-        and 1 <= len(value) <= _MOST_AXES
-        and all(type(side) is int and 0 <= side < 2**40 for side in value)
-    )

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import math
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ekss.io._errors import InputError, reading, require
-from ekss.io._mat5 import check_mat5
+from ekss.io._base import InputError, check_size, listed, reading, require
+from ekss.runtime import foreign
+from ekss.runtime.memory import Limit
+from ekss.runtime.untrusted import check_members
 
-_MATLAB_NUMERIC = ("double", "single", "logical", "sparse", "int", "uint")
-_LISTED = 12
+_NPY_HEADERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
 
 
 @dataclass(frozen=True)
@@ -24,13 +30,14 @@ class Entry:
     """An array in a file: what is known before it is read, and how to read it.
 
     ``type`` is the name of its type, ``kind`` numpy's letter of it ("O" for all that
-    is no plain array).
+    is not a plain array), ``bytes`` what reading takes by the size it declares.
     """
 
     name: str
     shape: tuple[int, ...]
     type: str
     kind: str
+    bytes: int
     load: Callable[[], NDArray[Any]]
 
     @property
@@ -43,221 +50,128 @@ class Entry:
         return f"{self.name} ({sides}, {self.type})"
 
 
-Chooser = Callable[[Entry], bool]
-
-
 def read_array(
-    path: Path, key: str | None, wanted: Chooser, purpose: str
+    path: Path,
+    key: str | None,
+    may_be: Callable[[Entry], bool],
+    purpose: str,
+    limit: Limit,
 ) -> tuple[str, NDArray[Any]]:
-    """Read the array called ``key``, or the only one that may be meant.
+    """Read the array called ``key``, or the only one that ``may_be`` meant.
 
-    Parameters
-    ----------
-    path : Path
-        File that ends in .npy, .npz, .mat, .h5 or .hdf5.
-    key : str or None
-        Name of the array.
-    wanted : callable
-        Tells of an entry whether it may be meant where there is no key.
-    purpose : str
-        What the array is for, in messages.
-
-    Returns
-    -------
-    name : str
-        Name of the array; empty in a .npy file.
-    array : ndarray
+    The name is empty in a .npy file; ``purpose`` says in messages what is looked for.
     """
     ending = path.suffix.lower()
     with reading(path, f"a {ending} file"), _OPENERS[ending](path) as entries:
-        entry = _choose(path, entries, key, wanted, purpose)
+        if key is not None:
+            name = key.strip("/")
+            found = [entry for entry in entries if entry.name == name and name]
+            if not found and ending == ".npy":
+                raise InputError(
+                    f"key={key!r}, but {path} holds one array; leave the key out"
+                )
+            if not found:
+                held = listed(entries) or "nothing"
+                raise InputError(f"{path} has no array {key!r}; it holds {held}")
+        else:
+            found = [entry for entry in entries if may_be(entry)]
+            if len(found) != 1 and len(entries) > 1:
+                count = f"{len(found)} arrays" if found else "no array"
+                raise InputError(
+                    f"{path} holds {count} that may be {purpose}; choose one by key: "
+                    f"{listed(entries)}"
+                )
+            found = found or entries
+        if not found:
+            raise InputError(f"{path} holds no array; name a file that holds {purpose}")
+        entry = found[0]
+        check_size(path, entry.bytes + _converted(entry), limit)
         return entry.name, entry.load()
 
 
-def _choose(
-    path: Path, entries: list[Entry], key: str | None, wanted: Chooser, purpose: str
-) -> Entry:
-    if key is not None:
-        return _named(path, entries, key)
-    if not entries:
-        raise InputError(f"{path} holds no array; name a file that holds {purpose}")
-    found = [entry for entry in entries if wanted(entry)]
-    if len(found) == 1:
-        return found[0]
-    if len(entries) == 1:
-        return entries[0]
-    count = f"{len(found)} arrays" if found else "no array"
-    raise InputError(
-        f"{path} holds {count} that may be {purpose}; choose one by key: "
-        f"{_listed(entries)}"
-    )
-
-
-def _named(path: Path, entries: list[Entry], key: str) -> Entry:
-    for entry in entries:
-        if entry.name == key.strip("/") and entry.name:
-            return entry
-    if path.suffix.lower() == ".npy":
-        raise InputError(f"key={key!r}, but {path} holds one array; leave the key out")
-    raise InputError(f"{path} has no array {key!r}; it holds {_listed(entries)}")
-
-
-def _listed(entries: list[Entry]) -> str:
-    names = [str(entry) for entry in entries[:_LISTED]]
-    if len(entries) > _LISTED:
-        names.append(f"and {len(entries) - _LISTED} more")
-    return ", ".join(names) or "nothing"
+def _converted(entry: Entry) -> int:
+    """Return the bytes of the floats that numbers of another type become."""
+    return 0 if entry.kind == "f" else 8 * math.prod(entry.shape)
 
 
 @contextmanager
 def _open_npy(path: Path) -> Iterator[list[Entry]]:
-    with open(path, "rb") as stream:
-        shape, dtype = _npy_header(stream)
-    yield [
-        Entry("", shape, dtype.name, dtype.kind, lambda: _load_npy(path, path, dtype))
-    ]
+    yield [_npy_entry(path, "", path.stat().st_size, lambda: open(path, "rb"))]
 
 
 @contextmanager
 def _open_npz(path: Path) -> Iterator[list[Entry]]:
     with zipfile.ZipFile(path) as archive:
-        entries = []
-        for member in archive.namelist():
-            if not member.endswith(".npy"):
-                continue
-            with archive.open(member) as header:
-                shape, dtype = _npy_header(header)
-
-            def load(member: str = member, dtype: np.dtype[Any] = dtype) -> NDArray:
-                with archive.open(member) as stream:
-                    return _load_npy(path, stream, dtype)
-
-            name = member.removesuffix(".npy")
-            entries.append(Entry(name, shape, dtype.name, dtype.kind, load))
-        yield entries
+        members = [m for m in archive.infolist() if m.filename.endswith(".npy")]
+        check_members(members, math.inf)
+        yield [
+            _npy_entry(
+                path,
+                member.filename.removesuffix(".npy"),
+                member.file_size,
+                partial(archive.open, member),
+            )
+            for member in members
+        ]
 
 
-def _npy_header(stream: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    version = np.lib.format.read_magic(stream)
-    readers = {
-        (1, 0): np.lib.format.read_array_header_1_0,
-        (2, 0): np.lib.format.read_array_header_2_0,
-    }
-    if version not in readers:
-        raise ValueError(f"version {version} of the format is not known")
-    shape, _, dtype = readers[version](stream)
-    return shape, dtype
+def _npy_entry(path: Path, name: str, size: int, opened: Callable[[], Any]) -> Entry:
+    with opened() as stream:
+        version = np.lib.format.read_magic(stream)
+        if version not in _NPY_HEADERS:
+            raise ValueError(f"version {version} of the format is not known")
+        shape, _, dtype = _NPY_HEADERS[version](stream)
+        held = size - stream.tell()
+    declared = math.prod(shape) * dtype.itemsize
 
+    def load() -> NDArray[Any]:
+        if dtype.hasobject:
+            raise InputError(
+                f"{path} holds Python objects, which could run code when read; save "
+                "plain numbers instead"
+            )
+        if held != declared:
+            raise ValueError(f"it declares {declared} bytes of numbers but has {held}")
+        with opened() as stream:
+            return np.load(stream, allow_pickle=False)
 
-def _load_npy(path: Path, source: Path | BinaryIO | Any, dtype: np.dtype) -> NDArray:
-    if dtype.hasobject:
-        raise InputError(
-            f"{path} holds Python objects, which could run code when read; save plain "
-            "numbers instead"
-        )
-    return np.load(source, allow_pickle=False)
+    return Entry(name, shape, dtype.name, dtype.kind, declared, load)
 
 
 @contextmanager
-def _open_mat(path: Path) -> Iterator[list[Entry]]:
+def _open_foreign(path: Path) -> Iterator[list[Entry]]:
+    if path.suffix.lower() != ".mat" or _is_hdf5(path):
+        require("h5py", f"reading {path.name}, which is HDF5,")
+    yield [_foreign_entry(path, variable) for variable in foreign.variables(path)]
+
+
+def _foreign_entry(path: Path, variable: foreign.Variable) -> Entry:
+    def load() -> NDArray[Any]:
+        if variable.kind == "O":
+            raise InputError(
+                f"{path}[{variable.name}] holds {variable.type}, neither numbers nor "
+                "text; save it as a plain array"
+            )
+        return foreign.load(path, variable)
+
+    # Here, in the decoder, and on the way between them.
+    needed = 3 * variable.bytes
+    about = variable.name, variable.shape, variable.type, variable.kind
+    return Entry(*about, needed, load)
+
+
+def _is_hdf5(path: Path) -> bool:
     with open(path, "rb") as stream:
         # MATLAB puts 512 bytes of its own before the HDF5 of version 7.3.
         start = stream.read(520)
-    if b"\x89HDF\r\n" in (start[:6], start[512:518]):
-        with _open_hdf5(path) as entries:
-            yield entries
-        return
-    from scipy.io import loadmat, whosmat
-
-    check_mat5(path)
-
-    def entry(name: str, shape: tuple[int, ...], of_class: str) -> Entry:
-        numeric = of_class.startswith(_MATLAB_NUMERIC)
-
-        def load() -> NDArray[Any]:
-            value = loadmat(path, variable_names=[name])[name]
-            return _dense(value) if of_class == "sparse" else value
-
-        return Entry(name, tuple(shape), of_class, "f" if numeric else "O", load)
-
-    yield [entry(*about) for about in whosmat(path)]
-
-
-@contextmanager
-def _open_hdf5(path: Path) -> Iterator[list[Entry]]:
-    h5py = require("h5py", "h5py", f"reading {path.name}, which is HDF5,")
-    with h5py.File(path, "r") as file:
-        entries: list[Entry] = []
-        # Everything in MATLAB's files runs along the last axis first.
-        always = path.suffix.lower() == ".mat"
-
-        def visit(name: str, item: Any) -> None:
-            if name.startswith("#"):
-                return
-            turned = always or "MATLAB_class" in item.attrs
-            if "MATLAB_sparse" in item.attrs:
-                entries.append(_sparse_entry(name, item))
-            elif isinstance(item, h5py.Dataset) and not _inside_sparse(item):
-                is_text = h5py.check_string_dtype(item.dtype) is not None
-                entries.append(_hdf5_entry(name, item, turned=turned, is_text=is_text))
-
-        file.visititems(visit)
-        yield entries
-
-
-def _inside_sparse(item: Any) -> bool:
-    return "MATLAB_sparse" in item.parent.attrs
-
-
-def _hdf5_entry(name: str, item: Any, *, turned: bool, is_text: bool) -> Entry:
-    shape = tuple(item.shape or ())
-    of_class = item.attrs.get("MATLAB_class", b"")
-    text = of_class.decode() if isinstance(of_class, bytes) else str(of_class)
-    numeric = item.dtype.kind in "biuf" and text not in ("char", "cell", "struct")
-    kind = item.dtype.kind if numeric or item.dtype.kind == "c" else "O"
-    if is_text:
-        kind = "U"
-    if item.attrs.get("MATLAB_empty", 0):
-        # Such a data set holds the sides, not the values.
-        shape = (0, 0)
-
-    def load() -> NDArray[Any]:
-        if 0 in shape:
-            return np.empty(shape)
-        values = item.asstr()[()] if is_text else item[()]
-        return np.asarray(values).T if turned else np.asarray(values)
-
-    sides = shape[::-1] if turned else shape
-    return Entry(name, sides, text or item.dtype.name, kind, load)
-
-
-def _sparse_entry(name: str, group: Any) -> Entry:
-    rows, columns = int(group.attrs["MATLAB_sparse"]), len(group["jc"]) - 1
-
-    def load() -> NDArray[Any]:
-        from scipy.sparse import csc_array
-
-        if "data" not in group:
-            return np.zeros((rows, columns))
-        parts = group["data"][()], group["ir"][()], group["jc"][()]
-        return _dense(csc_array(parts, shape=(rows, columns)))
-
-    return Entry(name, (rows, columns), "sparse", "f", load)
-
-
-def _dense(matrix: Any) -> NDArray[Any]:
-    """Return all entries; positions outside would be written to stray memory."""
-    # Some versions of SciPy give triplets, which have no check; columns do.
-    columns = matrix if hasattr(matrix, "check_format") else matrix.tocsc()
-    columns.check_format(full_check=True)
-    return columns.toarray()
+    return b"\x89HDF\r\n" in (start[:6], start[512:518])
 
 
 _OPENERS: dict[str, Callable[[Path], Any]] = {
     ".npy": _open_npy,
     ".npz": _open_npz,
-    ".mat": _open_mat,
-    ".h5": _open_hdf5,
-    ".hdf5": _open_hdf5,
+    ".mat": _open_foreign,
+    ".h5": _open_foreign,
+    ".hdf5": _open_foreign,
 }
 CONTAINERS = tuple(_OPENERS)

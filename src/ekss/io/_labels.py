@@ -12,24 +12,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ekss.io._columns import (
-    ID_NAMES,
-    column_number,
-    is_number,
-    may_be_identifier,
+from ekss.io import _tables as tables
+from ekss.io._base import (
+    InputError,
+    in_words,
+    one_line,
+    reading,
+    reading_limit,
+    require,
 )
-from ekss.io._containers import CONTAINERS, Entry, read_array
-from ekss.io._csv import iter_rows, ragged
-from ekss.io._errors import InputError, check_file, one_line, reading, require
+from ekss.io._containers import Entry, read_array
 from ekss.io._images import image_paths
-from ekss.io._numbers import whole_numbers
-from ekss.io._points import unknown_ending
-from ekss.io._tables import TABLES, parquet_table
+from ekss.io._points import kind_of
+from ekss.io._tables import is_number, quoted
 from ekss.runtime.files import write_atomically
 
 _LABEL_NAMES = ("label", "labels", "class", "cluster", "target", "y")
-_LISTED = 12
-WRITTEN = (".csv", ".tsv", ".parquet", ".npy")
+_WRITTEN = (".csv", ".tsv", ".parquet", ".npy")
 
 
 def read_labels(
@@ -37,8 +36,9 @@ def read_labels(
     *,
     key: str | None = None,
     column: str | int | None = None,
+    memory_limit: int | str | None = None,
 ) -> NDArray[np.int64]:
-    r"""Read one label a point.
+    r"""Read one label per point.
 
     Parameters
     ----------
@@ -52,6 +52,8 @@ def read_labels(
         Column of a table, by name or by number from 0. None takes the only column
         beside an id column, or the one called "label", "labels", "class", "cluster",
         "target" or "y".
+    memory_limit : int, str or None, default=None
+        As for :func:`read_points`.
 
     Returns
     -------
@@ -75,21 +77,20 @@ def read_labels(
     array([1, 0, 1])
     """
     path = Path(path)
-    if path.is_dir():
-        _refuse(key, "key", path)
-        _refuse(column, "column", path)
-        return whole_numbers(_folder_names(path), str(path))
-    check_file(path)
-    ending = path.suffix.lower()
-    if ending in CONTAINERS:
-        _refuse(column, "column", path)
-        name, values = read_array(path, key, may_be_labels, "labels")
+    kind, limit = kind_of(path), reading_limit(memory_limit)
+    for name, value, place in (("key", key, "arrays"), ("column", column, "table")):
+        if value is not None and kind != place:
+            raise InputError(
+                f"{name}={value!r} has no meaning for {path}; leave it out"
+            )
+    if kind == "folder":
+        return _checked(_folder_names(path), str(path))
+    if kind == "arrays":
+        name, values = read_array(path, key, _may_be_labels, "labels", limit)
         return _checked(values, f"{path}[{name}]" if name else str(path))
-    if ending not in TABLES:
-        raise InputError(unknown_ending(path))
-    _refuse(key, "key", path)
-    with reading(path, f"a {ending} file"):
-        if ending == ".parquet":
+    with reading(path, f"a {path.suffix.lower()} file"):
+        tables.check_table_size(path, limit)
+        if path.suffix.lower() == ".parquet":
             return _from_parquet(path, column)
         return _from_text(path, column)
 
@@ -99,13 +100,13 @@ def write_labels(
     labels: ArrayLike,
     ids: Sequence[str] | None = None,
 ) -> None:
-    """Write one label a point, in one step.
+    """Write one label per point, in one step.
 
     Parameters
     ----------
     path : path-like
         File that ends in .csv, .tsv, .parquet or .npy. An earlier file is replaced
-        when the new one is whole.
+        when the new one is complete.
     labels : array-like of shape (n_samples,)
         Whole numbers.
     ids : sequence of str, default=None
@@ -134,16 +135,16 @@ def write_labels(
     """
     path = Path(path)
     ending = path.suffix.lower()
-    if ending not in WRITTEN:
+    if ending not in _WRITTEN:
         raise InputError(
             f"labels cannot be written as {path.name}; choose one of "
-            f"{', '.join(WRITTEN)}"
+            f"{', '.join(_WRITTEN)}"
         )
     values = np.asarray(labels)
     if values.ndim != 1 or values.dtype.kind not in "iu":
         raise InputError(
             f"labels have shape {values.shape} and type {values.dtype.name}; pass one "
-            "whole number a point"
+            "whole number per point"
         )
     if ids is not None and len(ids) != len(values):
         raise InputError(f"{len(ids)} ids do not match {len(values)} labels")
@@ -153,47 +154,29 @@ def write_labels(
 def _encoded(
     ending: str, labels: NDArray[np.int64], ids: Sequence[str] | None
 ) -> bytes:
+    raw, text = io.BytesIO(), io.StringIO()
+    columns: dict[str, Any] = {} if ids is None else {"id": list(map(str, ids))}
+    columns["label"] = labels
     if ending == ".npy":
-        raw = io.BytesIO()
         np.save(raw, labels, allow_pickle=False)
         return raw.getvalue()
     if ending == ".parquet":
-        parquet = require("pyarrow.parquet", "pyarrow", "writing .parquet")
-        table = require("pyarrow", "pyarrow", "writing .parquet").table
-        columns: dict[str, Any] = {} if ids is None else {"id": list(map(str, ids))}
-        raw = io.BytesIO()
-        parquet.write_table(table({**columns, "label": labels}), raw)
+        table = require("pyarrow", "writing .parquet").table(columns)
+        require("pyarrow.parquet", "writing .parquet").write_table(table, raw)
         return raw.getvalue()
-    text = io.StringIO()
     separator = "\t" if ending == ".tsv" else ","
     writer = csv.writer(text, delimiter=separator, lineterminator="\n")
-    if ids is None:
-        writer.writerow(["label"])
-        writer.writerows([label] for label in labels.tolist())
-    else:
-        writer.writerow(["id", "label"])
-        writer.writerows(zip(ids, labels.tolist(), strict=True))
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
     return text.getvalue().encode()
 
 
-def may_be_labels(entry: Entry) -> bool:
+def _may_be_labels(entry: Entry) -> bool:
     """Whether an array may hold labels: one axis that counts, of more than one."""
     if not (entry.is_numeric or entry.kind in "US"):
         return False
     long = [side for side in entry.shape if side != 1]
     return len(entry.shape) in (1, 2) and len(long) == 1
-
-
-def _checked(values: NDArray[Any], source: str) -> NDArray[np.int64]:
-    if values.dtype.kind == "O" and all(isinstance(v, str) for v in values.ravel()):
-        values = values.astype(str)
-    if values.ndim == 0 or sum(side != 1 for side in values.shape) > 1:
-        raise InputError(
-            f"{source} has shape {values.shape}; labels are one number or word a point"
-        )
-    if not values.size:
-        raise InputError(f"{source} is empty; name one with a label a point")
-    return whole_numbers(values.ravel(), source)
 
 
 def _folder_names(folder: Path) -> NDArray[np.str_]:
@@ -207,53 +190,43 @@ def _folder_names(folder: Path) -> NDArray[np.str_]:
 
 
 def _from_parquet(path: Path, column: str | int | None) -> NDArray[np.int64]:
-    table = parquet_table(path)
+    table = tables.parquet_table(path)
     names = table.column_names
     at = _candidates(path, names, column)
     if len(at) == 2:
-        at = _without_ids(path, names, table.column(0).to_pylist())
-    name = names[at[0]]
-    values = table.column(at[0])
-    where = f"{path}, column {name!r}"
+        _check_ids(path, names, table.column(0).to_pylist())
+    values = table.column(at[-1])
+    where = f"{path}, column {names[at[-1]]!r}"
     if values.null_count:
         row = values.is_null().to_pylist().index(True)
         raise InputError(f"{where} has no label in row {row} (counted from 0)")
     entries = values.to_pylist()
-    if any(isinstance(entry, str) for entry in entries):
-        return _checked(np.array(entries, str), where)
-    return _checked(np.array(entries), where)
+    is_text = any(isinstance(entry, str) for entry in entries)
+    return _checked(np.array(entries, str if is_text else None), where)
 
 
 def _from_text(path: Path, column: str | int | None) -> NDArray[np.int64]:
     """Read the columns that may be labels; memory is that of their texts."""
-    rows = iter_rows(path)
-    _, head = next(rows, (0, []))
-    if not head:
-        raise InputError(f"{path} holds blank lines only; name a file with content")
+    rows = tables.iter_rows(path)
+    _, head = tables.first_row(path, rows)
     names = [name.strip() for name in head]
     at = _candidates(path, names, column)
-    kept: list[list[str]] = [[] for _ in at]
+    kept: dict[int, list[str]] = {i: [] for i in at}
     for line, row in rows:
-        if len(row) != len(head):
-            raise ragged(path, line, len(row), len(head))
-        for values, i in zip(kept, at, strict=True):
+        tables.check_width(path, line, row, len(head))
+        for i, values in kept.items():
             values.append(row[i].strip())
-    if not _is_header([names[i] for i in at], kept, asked=column in names):
+    # Names are not numbers, and not among the words of the rows below.
+    is_header = bool(kept[at[0]]) and not any(is_number(names[i]) for i in at)
+    if column not in names:
+        is_header &= not any(names[i] in values for i, values in kept.items())
+    if not is_header:
+        for i, values in kept.items():
+            values.insert(0, names[i])
         names = [str(i) for i in range(len(head))]
-        for values, i in zip(kept, at, strict=True):
-            values.insert(0, head[i].strip())
     if len(at) == 2:
-        at = _without_ids(path, names, kept[0])
-    return _parsed(kept[-1], f"{path}, column {names[at[-1]]!r}")
-
-
-def _is_header(names: list[str], kept: list[list[str]], *, asked: bool) -> bool:
-    """Whether the first row holds names: no numbers, and no words of the rows below."""
-    if any(map(is_number, names)) or not kept[0]:
-        return False
-    return asked or not any(
-        name in values for name, values in zip(names, kept, strict=True)
-    )
+        _check_ids(path, names, kept[0])
+    return _parsed(kept[at[-1]], f"{path}, column {names[at[-1]]!r}")
 
 
 def _candidates(
@@ -261,39 +234,36 @@ def _candidates(
 ) -> list[int]:
     """Return where the labels are; two places where the first may hold ids."""
     if column is not None:
-        return [column_number(path, names, column)]
-    if len(names) == 1:
-        return [0]
+        return [tables.column_number(path, names, column)]
     named = [i for i, name in enumerate(names) if name.lower() in _LABEL_NAMES]
     if len(named) == 1:
         return named
-    if len(names) == 2:
-        return [0, 1]
-    raise _undecided(path, names)
+    if len(names) > 2:
+        raise _undecided(path, names)
+    return list(range(len(names)))
 
 
-def _without_ids(path: Path, names: Sequence[str], first: Sequence[Any]) -> list[int]:
-    """Return the second of two columns if the first holds ids."""
-    unique = len(set(first)) == len(first)
+def _check_ids(path: Path, names: Sequence[str], first: Sequence[Any]) -> None:
+    """Refuse two columns unless the first holds ids."""
+    is_unique = len(set(first)) == len(first)
     is_text = any(not is_number(str(value)) for value in first)
-    is_named = names[0].lower() in ID_NAMES or may_be_identifier(names[0])
-    if unique and (is_text or is_named):
-        return [1]
-    raise _undecided(path, names)
+    is_named = names[0].lower() in tables.ID_NAMES or tables.may_be_identifier(names[0])
+    if not (is_unique and (is_text or is_named)):
+        raise _undecided(path, names)
 
 
 def _undecided(path: Path, names: Sequence[str]) -> InputError:
-    listed = ", ".join(map(repr, names[:_LISTED]))
     return InputError(
         f"{path} has {len(names)} columns that may be labels; choose one by column: "
-        f"{one_line(listed)}"
+        f"{one_line(quoted(names))}"
     )
 
 
 def _parsed(values: list[str], where: str) -> NDArray[np.int64]:
     """Return whole numbers without a detour through floats where they are such."""
     if "" in values:
-        raise InputError(f"{where}, has no label in row {values.index('')} (from 0)")
+        row = values.index("")
+        raise InputError(f"{where} has no label in row {row} (counted from 0)")
     if not all(map(is_number, values)):
         return _checked(np.array(values, str), where)
     try:
@@ -302,6 +272,31 @@ def _parsed(values: list[str], where: str) -> NDArray[np.int64]:
         return _checked(np.array([float(value) for value in values]), where)
 
 
-def _refuse(value: object, name: str, path: Path) -> None:
-    if value is not None:
-        raise InputError(f"{name}={value!r} has no meaning for {path}; leave it out")
+def _checked(values: NDArray[Any], source: str) -> NDArray[np.int64]:
+    """Return labels as int64: whole numbers as they are, text by its sorted order."""
+    if values.dtype.kind == "O" and all(isinstance(v, str) for v in values.ravel()):
+        values = values.astype(str)
+    if values.ndim == 0 or sum(side != 1 for side in values.shape) > 1:
+        raise InputError(
+            f"{source} has shape {values.shape}; labels are one number or word per "
+            "point"
+        )
+    if not values.size:
+        raise InputError(f"{source} is empty; name one with a label per point")
+    values = values.ravel()
+    if values.dtype.kind in "US":
+        return np.unique(values, return_inverse=True)[1].astype(np.int64).ravel()
+    if values.dtype.kind not in "biuf":
+        raise InputError(
+            f"{source} holds {in_words(values.dtype)}; labels are whole numbers or text"
+        )
+    # Beyond 2^62 a float may round to a number that int64 does not hold.
+    good = np.isfinite(values) & (np.abs(values.astype(np.float64)) < 2**62)
+    good &= values == np.floor(values)
+    if not good.all():
+        row = int(np.argmin(good))
+        raise InputError(
+            f"{source} holds {one_line(values[row])} as label {row} (counted from 0); "
+            "labels are whole numbers or text"
+        )
+    return values.astype(np.int64)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ekss.io._archive import Content, read_archive, refused, write_archive
-from ekss.io._errors import InputError, reading
-
-if TYPE_CHECKING:
-    from ekss.io._steps import Step
+from ekss.io._archive import Content, Unsound, need, read_archive, write_archive
+from ekss.io._base import InputError, reading
 
 _MOST_STEPS = 16
 
@@ -37,20 +35,9 @@ class SavedModel:
         Parameters that a file cannot hold, such as functions; they have their
         defaults again. None of them matters for new points.
 
-    Examples
+    See Also
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from ekss import KSS
-    >>> from ekss.datasets import make_union_of_subspaces
-    >>> from ekss.io import load_model, save_model
-    >>> X = make_union_of_subspaces(n_subspaces=2, dims=2, random_state=0).data
-    >>> fitted = KSS(n_clusters=2, subspace_dim=2, random_state=0).fit(X)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save_model(Path(folder) / "model.ekss", fitted)
-    ...     model = load_model(Path(folder) / "model.ekss")
-    >>> bool((model.predict(X) == fitted.predict(X)).all())
-    True
+    load_model : Reads one from a file, with an example.
     """
 
     estimator: Any
@@ -139,7 +126,7 @@ def save_model(
     ----------
     path : path-like
         File to write, by custom ending in .ekss. An earlier one is replaced when the
-        new one is whole.
+        new one is complete.
     estimator : EKSS, KSS, CoPKSS or MedianKFlats
         Fitted. Methods that cut a graph alone cannot assign new points.
     preprocessing : transformer or sequence of them, default=None
@@ -174,8 +161,18 @@ def save_model(
     steps = [pack_step(step, TRANSFORMERS) for step in before]
     last = pack_step(estimator, ESTIMATORS)
     if feature_names is not None:
-        _name((*steps, last)[0], list(map(str, feature_names)))
-    named = [(f"preprocessing.{i}", step) for i, step in enumerate(steps)]
+        about, names = (*steps, last)[0].description, list(map(str, feature_names))
+        if len(names) != about["n_features"]:
+            raise InputError(
+                f"feature_names has {len(names)} names, but the model was fitted on "
+                f"{about['n_features']} features; give one name for each"
+            )
+        if about.setdefault("feature_names", names) != names:
+            raise InputError(
+                "feature_names are not those that the model was fitted on; leave them "
+                "out"
+            )
+    prefixes = [*(f"preprocessing.{i}" for i in range(len(steps))), "estimator"]
     content = Content(
         {
             "preprocessing": [step.description for step in steps],
@@ -184,27 +181,15 @@ def save_model(
         },
         {
             f"{prefix}.{key}": array
-            for prefix, step in [*named, ("estimator", last)]
+            for prefix, step in zip(prefixes, (*steps, last), strict=True)
             for key, array in step.arrays.items()
         },
     )
-    # Whatever is written can be read again.
-    _restored(Path(path), content)
-    write_archive(Path(path), content)
-
-
-def _name(step: Step, names: list[str]) -> None:
-    """Write down the names of the columns that the first step takes."""
-    about = step.description
-    if len(names) != about["n_features"]:
-        raise InputError(
-            f"feature_names has {len(names)} names, but the model was fitted on "
-            f"{about['n_features']} features; give one name for each"
-        )
-    if about.setdefault("feature_names", names) != names:
-        raise InputError(
-            "feature_names are not those that the model was fitted on; leave them out"
-        )
+    path = Path(path)
+    with _refusing(path):
+        # Whatever is written can be read again.
+        _restored(content)
+    write_archive(path, content)
 
 
 def load_model(path: str | os.PathLike[str]) -> SavedModel:
@@ -234,47 +219,52 @@ def load_model(path: str | os.PathLike[str]) -> SavedModel:
     >>> import tempfile
     >>> from pathlib import Path
     >>> from ekss import KSS
+    >>> from ekss.datasets import make_union_of_subspaces
     >>> from ekss.io import load_model, save_model
-    >>> fitted = KSS(n_clusters=2, subspace_dim=1, random_state=0)
-    >>> fitted = fitted.fit([[1, 0], [2, 0], [0, 1], [0, 3]])
+    >>> X = make_union_of_subspaces(n_subspaces=2, dims=2, random_state=0).data
+    >>> fitted = KSS(n_clusters=2, subspace_dim=2, random_state=0).fit(X)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save_model(Path(folder) / "model.ekss", fitted)
     ...     model = load_model(Path(folder) / "model.ekss")
-    >>> model.transform([[5, 0]]).round(1).sum()
-    np.float64(1.0)
+    >>> bool((model.predict(X) == fitted.predict(X)).all())
+    True
     """
     path = Path(path)
-    with reading(path, "an ekss model"):
-        return _restored(path, read_archive(path))
+    with reading(path, "an ekss model"), _refusing(path):
+        return _restored(read_archive(path))
 
 
-def _restored(path: Path, content: Content) -> SavedModel:
+@contextmanager
+def _refusing(path: Path) -> Iterator[None]:
+    """Say which file it is that does not hold a sound model."""
+    try:
+        yield
+    except Unsound as error:
+        raise InputError(f"{path} is refused as a model: {error}") from error
+
+
+def _restored(content: Content) -> SavedModel:
     """Make the objects that a content describes; refuse what does not fit together."""
-    from ekss.io._steps import ESTIMATORS, TRANSFORMERS, Unsound, restore_step
+    from ekss.io._steps import ESTIMATORS, TRANSFORMERS, restore_step
 
     about, arrays = content.description, dict(content.arrays)
+    steps, left_out = about.get("preprocessing"), about.get("left_out")
 
     def taken(prefix: str) -> dict[str, NDArray[np.floating]]:
         names = [name for name in arrays if name.startswith(prefix)]
         return {name.removeprefix(prefix): arrays.pop(name) for name in names}
 
-    steps = about.get("preprocessing")
-    left_out = about.get("left_out")
     if not isinstance(steps, list) or len(steps) > _MOST_STEPS:
-        raise refused(path, f"preprocessing is no list of at most {_MOST_STEPS} steps")
+        raise Unsound(f"preprocessing is not a list of at most {_MOST_STEPS} steps")
     if not isinstance(left_out, list) or not all(isinstance(n, str) for n in left_out):
-        raise refused(path, "left_out is no list of names")
+        raise Unsound("left_out is not a list of names")
     width: int | None = None
     restored = []
-    try:
-        for i, step in enumerate(steps):
-            mine = taken(f"preprocessing.{i}.")
-            model, width = restore_step(step, mine, TRANSFORMERS, width)
-            restored.append(model)
-        mine = taken("estimator.")
-        estimator, _ = restore_step(about.get("estimator"), mine, ESTIMATORS, width)
-    except Unsound as error:
-        raise refused(path, str(error)) from error
-    if arrays:
-        raise refused(path, f"no step has the array {min(arrays)!r}")
+    for i, step in enumerate(steps):
+        mine = taken(f"preprocessing.{i}.")
+        model, width = restore_step(step, mine, TRANSFORMERS, width)
+        restored.append(model)
+    mine = taken("estimator.")
+    estimator, _ = restore_step(about.get("estimator"), mine, ESTIMATORS, width)
+    need(not arrays, f"no step has the array {min(arrays, default='')!r}")
     return SavedModel(estimator, tuple(restored), content.written_by, tuple(left_out))

@@ -1,7 +1,6 @@
 """Transformers that make data fit for subspace clustering."""
 
-from ekss.preprocessing._components import PrincipalComponents, RemoveComponents
-from ekss.preprocessing._rows import UnitRows
+from ekss.preprocessing._linear import PrincipalComponents, RemoveComponents, UnitRows
 from ekss.preprocessing._scattering import Scattering2D
 
 __all__ = ["PrincipalComponents", "RemoveComponents", "Scattering2D", "UnitRows"]

@@ -9,32 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
 
-from ekss.preprocessing._wavelets import morlet_transforms, window_matrix
-
 Path = tuple[int, ...]
+Floats = NDArray[np.floating]
+
+_FINEST_SPREAD = 0.8  # of the envelope of the finest wavelet, in pixels
+_FINEST_FREQUENCY = 3 * np.pi / 4  # of the finest wavelet, in radians per pixel
+_COPIES = np.arange(-2, 3)  # a Gaussian this wide vanishes beyond two periods
 
 
 def scattering_paths(J: int, L: int, order: int) -> list[Path]:
-    """Return the paths in the order of the output.
-
-    Parameters
-    ----------
-    J, L : int
-        Numbers of scales and of angles.
-    order : int
-        1 or 2.
-
-    Returns
-    -------
-    paths : list of tuples
-        (), then all (j1, l1), then all (j1, l1, j2, l2) with j1 < j2.
-
-    Examples
-    --------
-    >>> from ekss.preprocessing._cascade import scattering_paths
-    >>> scattering_paths(J=2, L=1, order=2)
-    [(), (0, 0), (1, 0), (0, 0, 1, 0)]
-    """
+    """Return (), then all (j1, l1), then all (j1, l1, j2, l2) with j1 < j2."""
     first: list[Path] = [(j, a) for j in range(J) for a in range(L)]
     second: list[Path] = [
         (*path, j, a) for path in first for j in range(path[0] + 1, J) for a in range(L)
@@ -51,12 +35,11 @@ class Plan:
     are the averages along both axes from the grid of every 2^r-th pixel.
     """
 
-    shape: tuple[int, int]
     J: int
     L: int
     order: int
-    wavelets: dict[tuple[int, int], NDArray[np.floating]]
-    windows: list[tuple[NDArray[np.floating], NDArray[np.floating]]]
+    wavelets: dict[tuple[int, int], Floats]
+    windows: list[tuple[Floats, Floats]]
 
     @property
     def output_shape(self) -> tuple[int, int]:
@@ -73,42 +56,67 @@ class Plan:
 
 @lru_cache(maxsize=8)
 def make_plan(shape: tuple[int, int], J: int, L: int, order: int, dtype: str) -> Plan:
-    """Return filters and windows; the last few plans are kept.
-
-    Parameters
-    ----------
-    shape : (int, int)
-        Height and width of the images.
-    J, L, order : int
-        As in :class:`ekss.preprocessing.Scattering2D`.
-    dtype : str
-        "float32" or "float64".
-
-    Returns
-    -------
-    plan : Plan
-    """
+    """Return filters and windows for images of a shape; recent plans are kept."""
     step = 2**J
     counts = [-(-side // step) for side in shape]
-    padded = [(count + 2) * step for count in counts]
-    centres = [step * np.arange(1, count + 1) for count in counts]
+    height, width = [(count + 2) * step for count in counts]
     windows = [
         (
-            window_matrix(padded[0], 2**r, centres[0], J).astype(dtype),
-            window_matrix(padded[1], 2**r, centres[1], J).astype(dtype),
+            _window_matrix(height, 2**r, counts[0], J).astype(dtype),
+            _window_matrix(width, 2**r, counts[1], J).astype(dtype),
         )
         for r in range(J)
     ]
     # A wavelet seen at every 2^r-th pixel is the one r scales finer.
     wavelets = {
         (r, j): _for_folding(
-            morlet_transforms((padded[0] >> r, padded[1] >> r), j - r, L), 2 ** (j - r)
+            morlet_transforms((height >> r, width >> r), j - r, L), 2 ** (j - r)
         ).astype(dtype)
         for r in range(J if order == 2 else 1)
         for j in range(r, J)
         if r == 0 or r < j
     }
-    return Plan(shape, J, L, order, wavelets, windows)
+    return Plan(J, L, order, wavelets, windows)
+
+
+def morlet_transforms(
+    shape: tuple[int, int], scale: int, n_angles: int
+) -> NDArray[np.float64]:
+    """Return the Fourier transforms of the Morlet wavelets of one scale, by angle.
+
+    With s = 0.8 2^scale, centre frequency c = (3 pi / 4) 2^-scale, w turned by the
+    angle pi l / L to (a, b), and slant t = min(1, 4 / L):
+
+        psi^(w) = g(a - c, b) - k g(a, b),   g(a, b) = exp(-s^2 (a^2 + b^2 / t^2) / 2),
+
+    summed over all w + 2 pi Z^2 (the wavelet is sampled at the pixels). The constant
+    k makes psi^(0) = 0. All are real; frequencies are in the order of
+    ``scipy.fft.fft2``, and angles run from the direction of the first axis.
+    """
+    spread, frequency = _FINEST_SPREAD * 2**scale, _FINEST_FREQUENCY / 2**scale
+    slant = min(1.0, 4 / n_angles)
+    transforms = np.empty((n_angles, *shape))
+    for index, angle in enumerate(np.pi * np.arange(n_angles) / n_angles):
+        wave = _periodic_bump(shape, angle, frequency, spread, slant)
+        envelope = _periodic_bump(shape, angle, 0.0, spread, slant)
+        transforms[index] = wave - envelope * (wave[0, 0] / envelope[0, 0])
+    return transforms
+
+
+def _periodic_bump(
+    shape: tuple[int, int], angle: float, frequency: float, spread: float, slant: float
+) -> NDArray[np.float64]:
+    """Return the slanted Gaussian around one frequency, summed over its copies."""
+    rows, columns = (
+        2 * np.pi * np.fft.fftfreq(side) + 2 * np.pi * _COPIES[:, None]
+        for side in shape
+    )
+    row = rows[:, None, :, None]
+    column = columns[None, :, None, :]
+    along = np.cos(angle) * row + np.sin(angle) * column - frequency
+    across = np.cos(angle) * column - np.sin(angle) * row
+    squared = along**2 + (across / slant) ** 2
+    return np.exp(-(spread**2) * squared / 2).sum(axis=(0, 1))
 
 
 def _for_folding(transforms: NDArray[np.float64], stride: int) -> NDArray[np.float64]:
@@ -116,20 +124,24 @@ def _for_folding(transforms: NDArray[np.float64], stride: int) -> NDArray[np.flo
     return np.repeat(transforms, 2, axis=2) / stride**2
 
 
-def scatter(images: NDArray[np.floating], plan: Plan) -> NDArray[np.floating]:
-    """Return the scattering coefficients of a batch of images.
+def _window_matrix(padded: int, stride: int, count: int, J: int) -> NDArray[np.float64]:
+    """Return the Gaussian averages along one axis, as a matrix whose rows sum to 1.
 
-    Parameters
-    ----------
-    images : ndarray of shape (n_images, height, width)
-    plan : Plan
+    Row k averages a signal of period ``padded``, known at every stride-th pixel,
+    around the pixel (k + 1) 2^J with weights exp(-x^2 / (2 s^2)), s = 0.8 2^(J - 1).
+    The window in the plane is the product of two of these.
+    """
+    centres = 2**J * np.arange(1, count + 1)
+    offsets = np.arange(0, padded, stride) - centres[:, None]
+    distances = offsets[:, :, None] + padded * _COPIES
+    spread = _FINEST_SPREAD * 2 ** (J - 1)
+    weights = np.exp(-((distances / spread) ** 2) / 2).sum(axis=2)
+    return weights / weights.sum(axis=1, keepdims=True)
 
-    Returns
-    -------
-    coefficients : ndarray of shape (n_images, n_paths, output height, output width)
 
-    Notes
-    -----
+def scatter(images: Floats, plan: Plan) -> Floats:
+    """Return the coefficients of a batch of images: (n_images, n_paths, h, w).
+
     A modulus at scale j is known at every 2^j-th pixel. Such values are exact; what
     the coarser grid costs is aliasing in the filters that follow. The product in
     frequency is folded onto the coarser grid before the inverse transform, and the
@@ -138,7 +150,12 @@ def scatter(images: NDArray[np.floating], plan: Plan) -> NDArray[np.floating]:
     J, L = plan.J, plan.L
     n_paths = len(scattering_paths(J, L, plan.order))
     out = np.empty((len(images), n_paths, *plan.output_shape), images.dtype)
-    padded = _reflected(images, plan.padded_shape, 2**J)
+    # Images are mirrored at their edges, to soften the period of the transforms.
+    widths = [
+        (2**J, whole - side - 2**J)
+        for whole, side in zip(plan.padded_shape, images.shape[1:], strict=True)
+    ]
+    padded = np.pad(images, ((0, 0), *widths), mode="reflect")
     out[:, 0] = _averaged(padded, plan.windows[0])
     spectra = fft.fft2(padded)
     second = 1 + J * L
@@ -157,20 +174,9 @@ def scatter(images: NDArray[np.floating], plan: Plan) -> NDArray[np.floating]:
     return out
 
 
-def _reflected(
-    images: NDArray[np.floating], padded: tuple[int, int], border: int
-) -> NDArray[np.floating]:
-    """Mirror the images at their edges, to soften the period of the transforms."""
-    widths = [
-        (border, whole - side - border)
-        for whole, side in zip(padded, images.shape[1:], strict=True)
-    ]
-    return np.pad(images, ((0, 0), *widths), mode="reflect")
-
-
 def _moduli(
-    spectra: NDArray[np.complexfloating], filters: NDArray[np.floating], stride: int
-) -> NDArray[np.floating]:
+    spectra: NDArray[np.complexfloating], filters: Floats, stride: int
+) -> Floats:
     """Return |x * psi_l| at every stride-th pixel: (n_images, n_angles, h, w)."""
     from ekss.preprocessing._folding import add_folded_products
 
@@ -181,10 +187,7 @@ def _moduli(
     return np.abs(fft.ifft2(sums.view(spectra.dtype), overwrite_x=True))
 
 
-def _averaged(
-    values: NDArray[np.floating],
-    windows: tuple[NDArray[np.floating], NDArray[np.floating]],
-) -> NDArray[np.floating]:
+def _averaged(values: Floats, windows: tuple[Floats, Floats]) -> Floats:
     """Average along both of the last axes, each by one large matrix product."""
     by_row, by_column = windows
     half = np.ascontiguousarray((values @ by_column.T).swapaxes(-1, -2))

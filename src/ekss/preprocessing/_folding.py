@@ -12,14 +12,8 @@ def add_folded_products(spectra: Any, filters: Any, sums: Any) -> None:
     """Add spectra times filters to sums, all frequencies of one alias together.
 
     Complex rows are seen as twice as many real numbers, so that the inner loop is one
-    of plain products; ``filters`` therefore holds every value twice.
-
-    Parameters
-    ----------
-    spectra : ndarray of shape (n_images, height, 2 width)
-    filters : ndarray of shape (n_filters, height, 2 width)
-    sums : ndarray of shape (n_images, n_filters, height / s, 2 width / s)
-        Changed in place.
+    of plain products; ``filters`` therefore holds every value twice. Shapes are
+    (n_images, h, 2 w), (n_filters, h, 2 w) and (n_images, n_filters, h / s, 2 w / s).
     """
     n_images, n_filters, rows, columns = sums.shape
     for image in range(n_images):

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from numbers import Integral
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-)
-from sklearn.utils.validation import check_is_fitted, validate_data
+from numpy.typing import NDArray
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from threadpoolctl import threadpool_limits
 
+from ekss.preprocessing._base import PointTransformer, check_count
 from ekss.preprocessing._cascade import Plan, make_plan, scatter, scattering_paths
-from ekss.preprocessing._checks import check_count, check_pair
 
 _BATCH_ENTRIES = 2**18  # in the largest array of a batch, so that it fits in cache
 _NOISE = 32  # multiples of the rounding unit that count as zero
 
 
-class Scattering2D(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class Scattering2D(ClassNamePrefixFeaturesOutMixin, PointTransformer):
     """Wavelet scattering of images: stable under shifts and small deformations.
 
     For an image x, Morlet wavelets psi_{j,l} of J scales and L angles, and a Gaussian
@@ -67,7 +63,7 @@ class Scattering2D(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     Notes
     -----
     Images are reflected by 2^J pixels at their edges (more at the far edges where a
-    side is no multiple of 2^J). The angle l stands for pi l / L from the direction
+    side is not a multiple of 2^J). The angle l stands for pi l / L from the direction
     of the first axis (downwards). ``fit`` learns nothing but the shape. float64
     stays float64, all else is computed in float32.
     With "max", paths that are mere rounding errors are left alone.
@@ -98,6 +94,8 @@ class Scattering2D(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     (5, 3472)
     """
 
+    _dtypes = (np.float32, np.float64)
+
     def __init__(
         self,
         J: int = 3,
@@ -116,45 +114,17 @@ class Scattering2D(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.path_scaling = path_scaling
         self.n_jobs = n_jobs
 
-    def fit(self, X: ArrayLike, y: object = None) -> Self:
-        """Check the parameters and note the shape of the images.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, height * width)
-        y : ignored
-            Present for the scikit-learn interface.
-
-        Returns
-        -------
-        self : Scattering2D
-        """
-        images = validate_data(self, X, dtype=(np.float32, np.float64))
+    def _learn(self, points: NDArray[np.floating]) -> None:
         self._check_parameters()
-        self.image_shape_ = _inferred_shape(self.image_shape, images.shape[1])
+        self.image_shape_ = _inferred_shape(self.image_shape, points.shape[1])
         self._frame = _checked_frame(self.pad_to, self.image_shape_)
         self.paths_ = scattering_paths(self.J, self.L, self.order)
+        self.output_shape_ = (len(self.paths_), *self._plan(points.dtype).output_shape)
+
+    def _apply(self, points: NDArray[np.floating]) -> NDArray[np.floating]:
+        images = points.reshape(-1, *self.image_shape_)
         plan = self._plan(images.dtype)
-        self.output_shape_ = (len(self.paths_), *plan.output_shape)
-        return self
-
-    def transform(self, X: ArrayLike) -> NDArray[np.floating]:
-        """Return the scattering coefficients of images.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, height * width)
-
-        Returns
-        -------
-        coefficients : ndarray of shape (n_samples, paths * height * width)
-            One array of shape ``output_shape_`` per image, flattened.
-        """
-        check_is_fitted(self)
-        pixels = validate_data(self, X, reset=False, dtype=(np.float32, np.float64))
-        images = pixels.reshape(-1, *self.image_shape_)
-        plan = self._plan(images.dtype)
-        batch = _batch_size(plan)
+        batch = max(1, _BATCH_ENTRIES // (self.L * math.prod(plan.padded_shape)))
         out = np.empty((len(images), *self.output_shape_), images.dtype)
 
         def work(first: int) -> None:
@@ -183,8 +153,8 @@ class Scattering2D(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             not isinstance(self.n_jobs, Integral) or self.n_jobs == 0
         ):
             raise ValueError(
-                f"n_jobs={self.n_jobs!r} is no number of workers; pass a count, or -1 "
-                "for all"
+                f"n_jobs={self.n_jobs!r} is not a number of workers; pass a count, or "
+                "-1 for all"
             )
 
     def _plan(self, dtype: np.dtype[Any]) -> Plan:
@@ -192,13 +162,7 @@ class Scattering2D(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     @property
     def _n_features_out(self) -> int:
-        paths, height, width = self.output_shape_
-        return paths * height * width
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
+        return math.prod(self.output_shape_)
 
 
 def _inferred_shape(image_shape: Any, n_pixels: int) -> tuple[int, int]:
@@ -211,7 +175,7 @@ def _inferred_shape(image_shape: Any, n_pixels: int) -> tuple[int, int]:
                 "image_shape=(height, width)"
             )
         return side, side
-    height, width = check_pair("image_shape", image_shape, -1)
+    height, width = _checked_pair("image_shape", image_shape, -1)
     if height == -1 and width > 0:
         height = n_pixels // width
     elif width == -1 and height > 0:
@@ -228,12 +192,21 @@ def _checked_frame(pad_to: Any, shape: tuple[int, int]) -> tuple[int, int]:
     """Return the shape of the padded images."""
     if pad_to is None:
         return shape
-    frame = check_pair("pad_to", pad_to, 1)
+    frame = _checked_pair("pad_to", pad_to, 1)
     if frame[0] < shape[0] or frame[1] < shape[1]:
         raise ValueError(
             f"pad_to={frame} is smaller than the images, {shape}; choose at least that"
         )
     return frame
+
+
+def _checked_pair(name: str, value: Any, low: int) -> tuple[int, int]:
+    """Return value as a pair of ints of at least low."""
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        raise ValueError(
+            f"{name}={value!r} is not a pair; pass (height, width) or None"
+        )
+    return check_count(name, value[0], low), check_count(name, value[1], low)
 
 
 def _framed(
@@ -255,8 +228,3 @@ def _divided_by_peaks(
     brightest = np.abs(images).max(axis=(1, 2))[:, None, None, None]
     noise = _NOISE * np.finfo(values.dtype).eps * brightest
     return values / np.where(peaks > noise, peaks, 1)
-
-
-def _batch_size(plan: Plan) -> int:
-    height, width = plan.padded_shape
-    return max(1, _BATCH_ENTRIES // (plan.L * height * width))

@@ -1,9 +1,9 @@
 """Pages about clusters and about guarantees, each one HTML file, and their numbers."""
 
 from ekss.report._clusters import build
+from ekss.report._facts import check_summary, summary_table
 from ekss.report._guarantees import Guarantees, guarantees
 from ekss.report._page import Report
-from ekss.report._summary import check_summary, summary_table
 
 __all__ = [
     "Guarantees",

@@ -8,13 +8,12 @@ from typing import Any
 from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
-from ekss.report._agreement import draw_agreement
-from ekss.report._facts import Facts, gather_facts
-from ekss.report._fitted import Members, read_inputs, run_of
+from ekss.report._facts import Facts, summarise
+from ekss.report._fitted import read_inputs
 from ekss.report._gallery import draw_albums, draw_tracks
 from ekss.report._geometry import draw_affinities, draw_angles, draw_clusters
 from ekss.report._layout import draw_map
-from ekss.report._matrix import draw_matrix
+from ekss.report._matrix import draw_agreement, draw_matrix
 from ekss.report._page import (
     Notice,
     Panel,
@@ -27,7 +26,6 @@ from ekss.report._page import (
 )
 from ekss.report._scores import draw_confusion, draw_scores
 from ekss.report._spectrum import draw_counts, draw_eigenvalues
-from ekss.report._summary import summarise
 
 _MOST_COLUMNS = 40  # names of columns that are listed
 
@@ -108,38 +106,47 @@ def build(
         ids=ids,
         image_shape=image_shape,
         n_frames=n_frames,
+        feature_names=feature_names,
     )
-    run = run_of(
-        inputs, title=title, source=source, seconds=seconds, feature_names=feature_names
-    )
+    title = title or f"{inputs.method}: {inputs.n_asked} clusters"
+    facts = Facts(inputs, title, source, seconds)
     with threadpool_limits(1, "blas"):  # many small products: threads only wait
-        facts = gather_facts(inputs, run)
-    html = render(
-        facts,
-        SECTIONS,
-        title=run.title,
-        lead=_lead(facts),
-        notices=facts.advice or (_FINE,),
-        figures=_key_numbers(facts),
-        footer="All numbers of this page are in the .json file beside it.",
-    )
-    return Report(html, summarise(facts))
+        html = render(
+            facts,
+            SECTIONS,
+            title=title,
+            lead=_lead(facts),
+            notices=facts.advice or (_FINE,),
+            figures=_key_numbers(facts),
+            footer="All numbers of this page are in the .json file beside it.",
+        )
+        return Report(html, summarise(facts))
 
 
 def draw_run(facts: Facts) -> Panel:
     """List what was run: data, parameters and what the method chose by itself."""
-    run, members = facts.run, facts.members
-    given = [(name, value) for name, value, changed in run.parameters if changed]
-    defaults = [(name, value) for name, value, changed in run.parameters if not changed]
+    inputs = facts.inputs
+    given = [(name, value) for name, value, changed in inputs.parameters if changed]
+    defaults = [(name, value) for name, value, new in inputs.parameters if not new]
+    names = inputs.feature_names or ()
+    columns = ", ".join(names[:_MOST_COLUMNS])
+    if len(names) > _MOST_COLUMNS:
+        columns += f" and {len(names) - _MOST_COLUMNS} more"
+    members = "" if inputs.n_members is None else f"{inputs.n_members:,}"
+    if inputs.halves is not None:
+        members += (
+            f"; two halves of them gave {percent(inputs.halves)} of the points the "
+            "same cluster when this was last measured"
+        )
     rows = [
-        ("method", run.method),
-        ("data", run.source),
-        ("points", f"{run.n_samples:,} of {run.n_features:,} features"),
-        ("columns", _columns(run.feature_names)),
-        ("time", None if run.seconds is None else duration(run.seconds)),
-        ("members", None if members is None else _members(members)),
-        ("report made", run.created),
-        ("chosen by the method", part("codes", pairs=run.found, empty="nothing")),
+        ("method", inputs.method),
+        ("data", facts.source),
+        ("points", f"{inputs.n_samples:,} of {inputs.n_features:,} features"),
+        ("columns", columns),
+        ("time", None if facts.seconds is None else duration(facts.seconds)),
+        ("members", members),
+        ("report made", facts.created),
+        ("chosen by the method", part("codes", pairs=inputs.choices, empty="nothing")),
         ("given", part("codes", pairs=given, empty="all defaults")),
         ("defaults", part("codes", pairs=defaults, empty="none")),
     ]
@@ -171,18 +178,19 @@ _FINE = Notice(
 
 
 def _lead(facts: Facts) -> str:
-    run, count = facts.run, len(facts.clusters)
-    took = "" if run.seconds is None else f" in {duration(run.seconds)}"
-    data = f" Data: {run.source}" if run.source else ""
+    inputs, count = facts.inputs, len(facts.clusters)
+    took = "" if facts.seconds is None else f" in {duration(facts.seconds)}"
+    data = f" Data: {facts.source}" if facts.source else ""
     return (
-        f"{run.method} put {run.n_samples:,} points of {run.n_features:,} features "
-        f"into {count} {'cluster' if count == 1 else 'clusters'}{took}.{data}"
+        f"{inputs.method} put {inputs.n_samples:,} points of "
+        f"{inputs.n_features:,} features into {count} "
+        f"{'cluster' if count == 1 else 'clusters'}{took}.{data}"
     )
 
 
 def _key_numbers(facts: Facts) -> list[tuple[str, str]]:
     """Return the most important numbers, by name."""
-    run, scores, spectrum = facts.run, facts.scores, facts.spectrum
+    scores, spectrum = facts.scores, facts.spectrum
     figures = []
     if scores is not None:
         figures += [
@@ -192,30 +200,13 @@ def _key_numbers(facts: Facts) -> list[tuple[str, str]]:
         ]
     figures += [
         ("clusters", f"{len(facts.clusters)}"),
-        ("subspace dimension", f"{facts.fit.dim}{' affine' * run.affine}"),
+        ("subspace dimension", f"{facts.fit.dim}{' affine' * facts.inputs.affine}"),
         ("energy captured", percent(facts.captured)),
     ]
     if spectrum is not None and spectrum.gap is not None:
         figures.append(("eigenvalue gap", f"{spectrum.gap:.2g}"))
     if facts.pieces is not None:
-        figures.append(("graph components", f"{facts.pieces.n_components:,}"))
-    if run.seconds is not None:
-        figures.append(("time", duration(run.seconds)))
+        figures.append(("graph components", f"{facts.pieces.count:,}"))
+    if facts.seconds is not None:
+        figures.append(("time", duration(facts.seconds)))
     return figures
-
-
-def _columns(names: tuple[str, ...] | None) -> str:
-    if names is None:
-        return ""
-    more = len(names) - _MOST_COLUMNS
-    listed = ", ".join(names[:_MOST_COLUMNS])
-    return f"{listed} and {more} more" if more > 0 else listed
-
-
-def _members(members: Members) -> str:
-    if members.halves is None:
-        return f"{members.used:,}"
-    return (
-        f"{members.used:,}; two halves of them gave {percent(members.halves)} of the "
-        "points the same cluster when this was last measured"
-    )

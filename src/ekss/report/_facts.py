@@ -1,30 +1,33 @@
-"""Everything a report on clusters says, as numbers: computed here, drawn elsewhere."""
+"""Everything a report on clusters says, as numbers: computed here, drawn elsewhere.
+
+They are also written for programs, and as a table for the terminal.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ekss.core.doubts import Doubt, find_doubts, rows_to_doubt
+import ekss
 from ekss.report._advice import advice_for
-from ekss.report._agreement import Agreement, agreement_of
-from ekss.report._fitted import Counts, Inputs, Members, Run
-from ekss.report._gallery import Gallery, Tracks, gallery_of, tracks_of
-from ekss.report._geometry import (
-    Angles,
-    Fit,
-    Residuals,
-    angles_of,
-    fit_of,
-    residuals_of,
-)
-from ekss.report._layout import Layout, layout_of
-from ekss.report._matrix import Blocks, blocks_of
-from ekss.report._page import Notice
-from ekss.report._scores import Scores, scores_of
-from ekss.report._spectrum import Pieces, Spectrum, pieces_of, spectrum_of
+from ekss.report._figures import Floats
+from ekss.report._fitted import Inputs
+from ekss.report._geometry import BINS, Angles, angles_of, fit_of, quantiles
+from ekss.report._matrix import agreement_of, blocks_of
+from ekss.report._page import percent
+from ekss.report._scores import scores_of
+from ekss.report._spectrum import pieces_of, spectrum_of
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+VERSION = 1
+KIND = "ekss report"
 
 
 @dataclass(frozen=True)
@@ -42,35 +45,76 @@ class Cluster:
     agreement: float  # median of its points, then their 10th and 90th percentile
     agreement_low: float
     agreement_high: float
-    agreement_quarters: tuple[float, float]  # 25th and 75th percentile
+    agreement_quarters: list[float]  # 25th and 75th percentile
+    residual_histogram: list[int]  # the last bin also counts what lies beyond
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 @dataclass(frozen=True)
 class Facts:
-    """All parts of a report; None for those that a method does not have."""
+    """All parts of a report, each computed when it is first asked for.
+
+    A part that a method does not have is None.
+    """
 
     inputs: Inputs
-    run: Run
-    clusters: tuple[Cluster, ...]
-    fit: Fit
-    residuals: Residuals
-    agreement: Agreement
-    layout: Layout
-    blocks: Blocks | None
-    pieces: Pieces | None
-    spectrum: Spectrum | None
-    angles: Angles | None
-    scores: Scores | None
-    gallery: Gallery | None
-    tracks: Tracks | None
-    counts: Counts | None
-    members: Members | None
-    doubts: tuple[Doubt, ...]
+    title: str  # heading of the page
+    source: str | None = None  # where the points come from
+    seconds: float | None = None  # how long the fit took
+    created: str = field(default_factory=_now)  # when the report was made
+
+    fit = cached_property(lambda self: fit_of(self.inputs))
+    agreement = cached_property(lambda self: agreement_of(self.inputs, self.fit))
+    blocks = cached_property(lambda self: blocks_of(self.inputs))
+    pieces = cached_property(lambda self: pieces_of(self.inputs))
+    spectrum = cached_property(lambda self: spectrum_of(self.inputs))
+    scores = cached_property(lambda self: scores_of(self.inputs))
+    advice = cached_property(advice_for)
+
+    @cached_property
+    def angles(self) -> Angles | None:
+        """How the subspaces lie to each other, if there are several."""
+        several = self.inputs.n_clusters > 1
+        return angles_of(self.fit.flats.bases) if several else None
+
+    @cached_property
+    def clusters(self) -> tuple[Cluster, ...]:
+        """The clusters, the largest first."""
+        return tuple(self._cluster(k) for k in range(self.inputs.n_clusters))
+
+    def _cluster(self, k: int) -> Cluster:
+        fit, agreement = self.fit, self.agreement
+        mine = fit.codes == k
+        own, other, n = fit.own[mine], fit.other[mine], max(1, int(mine.sum()))
+        energy, lost = float(fit.energies[k]), float((own**2).sum()) / n
+        nearer_elsewhere = int((other < own - 1e-9 * fit.reach).sum()) / n
+        median, high = quantiles(own, (0.5, 0.9))
+        values = agreement.values[self.inputs.codes[agreement.rows] == k]
+        middle, tenth, ninth = quantiles(values, (0.5, 0.1, 0.9))
+        bins = np.histogram(np.minimum(own, fit.reach), BINS, (0, fit.reach))[0]
+        return Cluster(
+            self.inputs.names[k],
+            int(self.inputs.sizes[k]),
+            int(fit.effective_dims[k]),
+            energy,
+            max(0.0, 1 - lost / energy) if energy > 0 else 0.0,
+            median,
+            high,
+            nearer_elsewhere,
+            middle,
+            tenth,
+            ninth,
+            quantiles(values, (0.25, 0.75)),
+            bins.tolist(),
+        )
 
     @property
-    def advice(self) -> tuple[Notice, ...]:
-        """What to read first."""
-        return advice_for(self)
+    def names(self) -> list[str]:
+        """Names of the clusters."""
+        return [str(name) for name in self.inputs.names]
 
     @property
     def captured(self) -> float:
@@ -86,72 +130,170 @@ class Facts:
             return ""
         return " Crosses are points whose true label says otherwise."
 
-
-def gather_facts(inputs: Inputs, run: Run) -> Facts:
-    """Compute every part that the estimator's attributes allow."""
-    fit = fit_of(inputs)
-    residuals = residuals_of(fit, inputs.codes)
-    agreement = agreement_of(inputs, fit)
-    several = inputs.n_clusters > 1
-    return Facts(
-        inputs,
-        run,
-        _clusters_of(inputs, fit, residuals, agreement),
-        fit,
-        residuals,
-        agreement,
-        layout_of(inputs, fit),
-        blocks_of(inputs),
-        pieces_of(inputs),
-        spectrum_of(inputs),
-        angles_of(fit.flats.bases) if several else None,
-        scores_of(inputs),
-        gallery_of(inputs, fit, agreement),
-        tracks_of(inputs),
-        inputs.counts,
-        inputs.members,
-        _doubts_about(inputs, fit),
-    )
+    def sampled(self, shown: int) -> str:
+        """Say how many points a figure shows, if not all."""
+        every = self.inputs.n_samples
+        return f" (a sample of {shown:,} of {every:,})" if shown < every else ""
 
 
-def _doubts_about(inputs: Inputs, fit: Fit) -> tuple[Doubt, ...]:
-    """Return what the estimators warn of."""
-    return find_doubts(
-        inputs.points[rows_to_doubt(len(inputs.points), inputs.n_asked)],
-        n_clusters=inputs.n_asked,
-        n_used=inputs.n_clusters,
-        dim=None if fit.fitted_here else fit.dim,
-        affine=inputs.affine,
-    )
+def summarise(facts: Facts) -> dict[str, Any]:
+    """Put all numbers of a report into a dict that JSON can hold."""
+    inputs, fit = facts.inputs, facts.fit
+    summary: dict[str, Any] = {
+        "kind": KIND,
+        "version": VERSION,
+        "ekss": ekss.__version__,
+        "created": facts.created,
+        "title": facts.title,
+        "source": facts.source,
+        "method": inputs.method,
+        "seconds": facts.seconds,
+        "n_samples": inputs.n_samples,
+        "n_features": inputs.n_features,
+        "feature_names": inputs.feature_names and list(inputs.feature_names),
+        "n_clusters": inputs.n_asked,
+        "n_left_out": inputs.n_left_out,
+        "n_rows": inputs.n_rows,
+        "n_zero": inputs.n_zero,
+        "affine": inputs.affine,
+        "parameters": {name: value for name, value, _ in inputs.parameters},
+        "found": dict(inputs.choices),
+        "warnings": [asdict(advice) for advice in facts.advice],
+        "subspace_dim": fit.dim,
+        "subspaces_fitted_by": "report" if fit.fitted_here else "estimator",
+        "captured": facts.captured,
+        "n_measured": len(fit.rows),
+        "agreement_from": facts.agreement.source,
+        "clusters": [asdict(cluster) for cluster in facts.clusters],
+        "residual_edges": _listed(np.linspace(0, fit.reach, BINS + 1)),
+    }
+    if inputs.n_members is not None:
+        summary["n_members"] = int(inputs.n_members)
+    if inputs.halves is not None:
+        summary["halves_agreement"] = inputs.halves
+    if inputs.counts:
+        summary["counts"] = [{"n_clusters": n, "score": s} for n, s in inputs.counts]
+    return summary | _graph_part(facts) | _label_part(facts)
 
 
-def _clusters_of(
-    inputs: Inputs, fit: Fit, residuals: Residuals, agreement: Agreement
-) -> tuple[Cluster, ...]:
-    codes = inputs.codes[agreement.rows]
-    spread = [
-        _quantiles(agreement.values[codes == k]) for k in range(inputs.n_clusters)
-    ]
-    return tuple(
-        Cluster(
-            name,
-            int(inputs.sizes[k]),
-            int(fit.effective_dims[k]),
-            float(fit.energies[k]),
-            float(fit.captured[k]),
-            float(residuals.medians[k]),
-            float(residuals.high[k]),
-            float(residuals.nearer_elsewhere[k]),
-            float(spread[k][2]),
-            float(spread[k][0]),
-            float(spread[k][4]),
-            (float(spread[k][1]), float(spread[k][3])),
+def check_summary(summary: Mapping[str, Any]) -> None:
+    """Refuse what is not a summary of this version."""
+    kind: Any = type(summary).__name__
+    if isinstance(summary, Mapping):
+        kind = summary.get("kind")
+    if kind != KIND:
+        raise ValueError(
+            f"this is not the summary of a report: its kind is {kind!r}, not {KIND!r}; "
+            "pass the .json file that ekss cluster --report writes beside the page"
         )
-        for k, name in enumerate(inputs.names)
-    )
+    if summary.get("version") != VERSION:
+        raise ValueError(
+            f"the summary has version {summary.get('version')!r} but this ekss reads "
+            f"{VERSION}; make the report again or install the ekss that wrote it"
+        )
 
 
-def _quantiles(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    if not values.size:
-        return np.zeros(5)
-    return np.quantile(values, (0.1, 0.25, 0.5, 0.75, 0.9))
+def summary_table(summary: Mapping[str, Any]) -> Group:
+    """Lay a summary out for the terminal.
+
+    Parameters
+    ----------
+    summary : mapping
+        ``Report.summary``, or the same read from the .json file of a report.
+
+    Returns
+    -------
+    rich.console.Group
+        To be printed by a ``rich.console.Console``.
+
+    Raises
+    ------
+    ValueError
+        If it is not a summary of this version.
+    """
+    check_summary(summary)
+    from rich import box
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    parts: list[Any] = [Text(str(summary["title"]), style="bold"), Text(_line(summary))]
+    for advice in summary["warnings"]:
+        mark, style = ("!", "yellow") if advice["level"] == "warning" else ("-", "")
+        parts.append(Text(f"{mark} {advice['title']}", style=style))
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for heading in "cluster,points,dim 95 %,captured,residual,agreement".split(","):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for cluster in summary["clusters"]:
+        table.add_row(
+            str(cluster["name"]),
+            f"{cluster['size']:,}",
+            str(cluster["effective_dim"]),
+            percent(cluster["captured"]),
+            f"{cluster['residual_median']:.3g}",
+            percent(cluster["agreement"], 0),
+        )
+    return Group(*parts, table)
+
+
+def _line(summary: Mapping[str, Any]) -> str:
+    words = [
+        f"{summary['method']}: {summary['n_samples']:,} points of "
+        f"{summary['n_features']:,} features in {len(summary['clusters'])} clusters"
+    ]
+    if summary["seconds"] is not None:
+        words.append(f"{summary['seconds']:.1f} s")
+    if "n_members" in summary:
+        words.append(f"{summary['n_members']:,} members")
+    if "halves_agreement" in summary:
+        agreed = percent(summary["halves_agreement"])
+        words.append(f"two halves of them agree on {agreed} of points")
+    scores = summary.get("scores")
+    if scores:
+        words.append(
+            f"error {percent(scores['error'], 2)}, NMI {scores['nmi']:.3f}, "
+            f"ARI {scores['ari']:.3f}"
+        )
+    return "; ".join(words)
+
+
+def _graph_part(facts: Facts) -> dict[str, Any]:
+    part: dict[str, Any] = {}
+    if facts.pieces is not None:
+        part["graph"] = {
+            "n_components": facts.pieces.count,
+            "n_isolated": facts.pieces.n_single,
+            "n_edges": facts.pieces.n_edges,
+        }
+    if facts.spectrum is not None:
+        part["eigenvalues"] = _listed(facts.spectrum.eigenvalues)
+        part["gap"] = facts.spectrum.gap
+        part["clearest_drop_after"] = facts.spectrum.clearest_after
+    if facts.blocks is not None:
+        name = "coassociation" if facts.blocks.of_votes else "affinity"
+        part[f"mean_{name}"] = _listed(facts.blocks.between)
+    if facts.angles is not None:
+        part["subspace_affinities"] = _listed(facts.angles.affinities)
+        part["smallest_angles_degrees"] = _listed(facts.angles.smallest)
+    return part
+
+
+def _label_part(facts: Facts) -> dict[str, Any]:
+    scores = facts.scores
+    if scores is None:
+        return {}
+    return {
+        "scores": {
+            "error": scores.error,
+            "nmi": scores.nmi,
+            "ari": scores.ari,
+            "classes": list(scores.classes),
+            "clusters": [facts.clusters[k].name for k in scores.clusters],
+            "confusion": scores.confusion.tolist(),
+        }
+    }
+
+
+def _listed(array: Floats) -> list[Any]:
+    """Nested lists of plain numbers with six digits."""
+    return np.vectorize(lambda value: float(f"{value:.6g}"))(array).tolist()

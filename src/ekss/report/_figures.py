@@ -13,9 +13,14 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+Floats = NDArray[np.floating]
+Ints = NDArray[np.int64]
+Bytes = NDArray[np.uint8]
 
 SIDE = 420.0  # width of a figure in its own units; the page scales it
 COLOURS = 10  # of clusters in the style sheet
@@ -57,17 +62,32 @@ class Frame:
 
     def x(self, value: float) -> float:
         """Place on the page of a value of x."""
-        low, high = self.x_range
-        return self.left + (value - low) / ((high - low) or 1) * (
-            self.right - self.left
-        )
+        return _scaled(value, self.x_range, self.left, self.right)
 
     def y(self, value: float) -> float:
         """Place on the page of a value of y."""
-        low, high = self.y_range
-        return self.bottom - (value - low) / ((high - low) or 1) * (
-            self.bottom - self.top
-        )
+        return _scaled(value, self.y_range, self.bottom, self.top)
+
+    def at(self, places: Floats) -> list[str]:
+        """Write places as coordinates of a path."""
+        return [f"{number(self.x(x))} {number(self.y(y))}" for x, y in places]
+
+
+def _scaled(
+    value: float, values: tuple[float, float], start: float, end: float
+) -> float:
+    low, high = values
+    return start + (value - low) / ((high - low) or 1) * (end - start)
+
+
+def tag(name: str, content: str = "", **attributes: str | float) -> str:
+    """Write an element; attributes without a value are left out."""
+    words = ""
+    for key, value in attributes.items():
+        if value != "":
+            written = value if isinstance(value, str) else number(value)
+            words += f' {key.rstrip("_").replace("_", "-")}="{written}"'
+    return f"<{name}{words}>{content}</{name}>" if content else f"<{name}{words}/>"
 
 
 def svg(
@@ -93,99 +113,77 @@ def plot(frame: Frame, body: Iterable[str], alt: str) -> Html:
 
 
 def text(
-    x: float,
-    y: float,
-    words: str,
-    *,
-    anchor: str = "start",
-    kind: str = "",
-    turn: float = 0,
+    x: float, y: float, words: str, *, anchor: str = "", kind: str = "", turn: int = 0
 ) -> str:
     """Write words; ``kind`` is a class of the style sheet."""
-    turned = f' transform="rotate({turn} {number(x)} {number(y)})"' if turn else ""
-    named = f' class="{kind}"' if kind else ""
-    return (
-        f'<text x="{number(x)}" y="{number(y)}" text-anchor="{anchor}"{named}{turned}>'
-        f"{escape(words)}</text>"
-    )
+    turned = f"rotate({turn} {number(x)} {number(y)})" if turn else ""
+    about = {"text_anchor": anchor, "class_": kind, "transform": turned}
+    return tag("text", escape(words), x=x, y=y, **about)
 
 
 def line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
     """Draw a straight line."""
-    ends = zip(("x1", "y1", "x2", "y2"), (x1, y1, x2, y2), strict=True)
-    places = " ".join(f'{name}="{number(value)}"' for name, value in ends)
-    return f'<line {places} class="{kind}"/>'
+    return tag("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=kind)
 
 
 def box(
     x: float, y: float, width: float, height: float, kind: str, opacity: float = 1
 ) -> str:
     """Fill a rectangle."""
-    shade = f' fill-opacity="{opacity:.3g}"' if opacity < 1 else ""
-    return (
-        f'<rect x="{number(x)}" y="{number(y)}" width="{number(width)}" '
-        f'height="{number(height)}" class="{kind}"{shade}/>'
-    )
-
-
-def dots(frame: Frame, places: NDArray[np.floating], kind: str) -> str:
-    """Draw many dots as one path: a line of no length with round ends each."""
-    if not len(places):
-        return ""
-    path = "".join(f"M{number(frame.x(x))} {number(frame.y(y))}h0" for x, y in places)
-    return f'<path d="{path}" class="dots {kind}"/>'
-
-
-def crosses(frame: Frame, places: NDArray[np.floating], size: float) -> str:
-    """Draw many small crosses as one path."""
-    if not len(places):
-        return ""
-    s, d = number(size), number(2 * size)
-    path = "".join(
-        f"M{number(frame.x(x))} {number(frame.y(y))}m-{s}-{s}l{d} {d}m0-{d}l-{d} {d}"
-        for x, y in places
-    )
-    return f'<path d="{path}" class="cross"/>'
+    shade = f"{opacity:.3g}" if opacity < 1 else ""
+    sides: dict[str, Any] = {"width": width, "height": height, "class_": kind}
+    return tag("rect", x=x, y=y, **sides, fill_opacity=shade)
 
 
 def image(x: float, y: float, width: float, height: float, address: str) -> str:
     """Place a PNG, its pixels kept sharp."""
-    return (
-        f'<image x="{number(x)}" y="{number(y)}" width="{number(width)}" '
-        f'height="{number(height)}" preserveAspectRatio="none" '
-        f'class="pixels" href="{address}"/>'
-    )
+    how: dict[str, Any] = {"preserveAspectRatio": "none", "class_": "pixels"}
+    return tag("image", x=x, y=y, width=width, height=height, **how, href=address)
+
+
+def _path(pieces: Iterable[str], kind: str) -> str:
+    shape = "".join(pieces)
+    return tag("path", d=shape, class_=kind) if shape else ""
+
+
+def dots(frame: Frame, places: Floats, kind: str) -> str:
+    """Draw many dots as one path: a line of no length with round ends each."""
+    return _path((f"M{place}h0" for place in frame.at(places)), f"dots {kind}")
+
+
+def crosses(frame: Frame, places: Floats, size: float) -> str:
+    """Draw many small crosses as one path."""
+    s, d = number(size), number(2 * size)
+    strokes = f"m-{s}-{s}l{d} {d}m0-{d}l-{d} {d}"
+    return _path((f"M{place}{strokes}" for place in frame.at(places)), "cross")
 
 
 def steps(frame: Frame, counts: Sequence[float], kind: str) -> str:
     """Fill a histogram whose bins share the width of the frame evenly."""
     edges = np.linspace(*frame.x_range, len(counts) + 1)
-    path = [f"M{number(frame.left)} {number(frame.bottom)}"]
-    for count, end in zip(counts, edges[1:], strict=True):
-        path.append(f"V{number(frame.y(count))}H{number(frame.x(float(end)))}")
-    return f'<path d="{"".join(path)}V{number(frame.bottom)}Z" class="{kind}"/>'
+    bottom = number(frame.bottom)
+    bins = (
+        f"V{number(frame.y(count))}H{number(frame.x(float(end)))}"
+        for count, end in zip(counts, edges[1:], strict=True)
+    )
+    return _path([f"M{number(frame.left)} {bottom}", *bins, f"V{bottom}Z"], kind)
 
 
-def curve(frame: Frame, places: NDArray[np.floating], kind: str) -> str:
+def curve(frame: Frame, places: Floats, kind: str) -> str:
     """Draw a line through points."""
-    return f'<path d="{_path(frame, places)}" class="{kind}"/>'
+    return curves(frame, [places], kind)
 
 
-def band(
-    frame: Frame,
-    xs: NDArray[np.floating],
-    low: NDArray[np.floating],
-    high: NDArray[np.floating],
-) -> str:
+def curves(frame: Frame, lines: Iterable[Floats], kind: str) -> str:
+    """Draw several lines as one path."""
+    return _path(("M" + "L".join(frame.at(places)) for places in lines), kind)
+
+
+def band(frame: Frame, xs: Floats, low: Floats, high: Floats) -> str:
     """Fill the area between two curves."""
     there, back = np.stack([xs, high], axis=1), np.stack([xs, low], axis=1)
-    outline = _path(frame, np.concatenate([there, back[::-1]]))
-    return f'<path d="{outline}Z" class="band"/>'
-
-
-def _path(frame: Frame, places: NDArray[np.floating]) -> str:
-    points = (f"{number(frame.x(x))} {number(frame.y(y))}" for x, y in places)
-    return "M" + "L".join(points)
+    outline = frame.at(np.concatenate([there, back[::-1]]))
+    return _path(["M", "L".join(outline), "Z"], "band")
 
 
 def grid(
@@ -212,15 +210,12 @@ def grid(
 
 def axis_labels(frame: Frame, below: str = "", beside: str = "") -> list[str]:
     """Write what the axes show, below the frame and upright to its left."""
-    middle = (frame.left + frame.right) / 2
-    centre = (frame.top + frame.bottom) / 2
+    x, y = (frame.left + frame.right) / 2, (frame.top + frame.bottom) / 2
     labels = []
     if below:
-        place = middle, frame.bottom + 34
-        labels.append(text(*place, below, anchor="middle", kind="m"))
+        labels.append(text(x, frame.bottom + 34, below, anchor="middle", kind="m"))
     if beside:
-        place = 12, centre
-        labels.append(text(*place, beside, anchor="middle", kind="m", turn=-90))
+        labels.append(text(12, y, beside, anchor="middle", kind="m", turn=-90))
     return labels
 
 
@@ -230,13 +225,7 @@ def rule(frame: Frame) -> str:
 
 
 def ticks(low: float, high: float, count: int = 5) -> list[float]:
-    """Round numbers between low and high, about ``count`` of them.
-
-    Examples
-    --------
-    >>> ticks(0, 1)
-    [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
-    """
+    """Round numbers between low and high, about ``count`` of them."""
     width = high - low
     if not width > 0:
         return [low]
@@ -264,7 +253,7 @@ def plain(value: float) -> str:
 
 
 def heat_map(
-    shades: NDArray[np.floating],
+    shades: Floats,
     cells: Sequence[Sequence[str]],
     rows: Sequence[str],
     columns: Sequence[str],
@@ -275,61 +264,47 @@ def heat_map(
     longest = max((len(name) for name in rows), default=1)
     left = 14 + 7.4 * min(longest, 12) + (20 if labels else 0)
     top = 24.0 + (16 if labels else 0)
-    cell = (SIDE - left - 4) / shades.shape[1]
-    cell = min(cell, 64.0)
-    gap = 1.0 if cell >= 8 else 0.0
-    body = []
+    cell = min((SIDE - left - 4) / shades.shape[1], 64.0)
+    width, height = cell * shades.shape[1], cell * shades.shape[0]
     if shades.size > _CELLS:
-        where = left, top, cell * shades.shape[1], cell * shades.shape[0]
-        body.append(image(*where, _as_image(shades)))
-        body += _names(rows, columns, left, top, cell, labels)
-        return svg(left + where[2] + 4, top + where[3] + 4, body, alt)
-    for (i, j), shade in np.ndenumerate(shades):
-        x, y = left + j * cell, top + i * cell
-        if np.isnan(shade):
-            body.append(box(x, y, cell - gap, cell - gap, "blank"))
-            continue
-        body.append(box(x, y, cell - gap, cell - gap, "shade", float(shade)))
-        if max(shades.shape) <= _WRITTEN and cells[i][j]:
-            kind = "cell light" if shade > _DARK else "cell"
-            middle = x + (cell - gap) / 2, y + (cell - gap) / 2 + 4
-            body.append(text(*middle, cells[i][j], anchor="middle", kind=kind))
-    body += _names(rows, columns, left, top, cell, labels)
-    height = top + shades.shape[0] * cell + 4
-    width = left + shades.shape[1] * cell + 4
-    return svg(width, height, body, alt)
-
-
-def _as_image(shades: NDArray[np.floating]) -> str:
-    """Shades as the opacity of one colour, so that they fit light and dark pages."""
-    steps = to_bytes(np.nan_to_num(shades, nan=0.0), 0, 1)
-    alpha = np.arange(256, dtype=np.uint8)
-    return data_uri(png(steps, palette_of([_SHADE, _SHADE]), alpha))
+        # The opacity of one colour, which fits light and dark pages.
+        opacity = np.arange(256, dtype=np.uint8)
+        values = np.nan_to_num(shades, nan=0.0)
+        address = picture(values, 0, 1, [_SHADE, _SHADE], opacity)
+        body = [image(left, top, width, height, address)]
+    else:
+        side = cell - (1.0 if cell >= 8 else 0.0)
+        body = []
+        for (i, j), shade in np.ndenumerate(shades):
+            x, y = left + j * cell, top + i * cell
+            if np.isnan(shade):
+                body.append(box(x, y, side, side, "blank"))
+                continue
+            body.append(box(x, y, side, side, "shade", float(shade)))
+            if max(shades.shape) <= _WRITTEN and cells[i][j]:
+                kind = "cell light" if shade > _DARK else "cell"
+                middle = x + side / 2, y + side / 2 + 4
+                body.append(text(*middle, cells[i][j], anchor="middle", kind=kind))
+    body += _names(rows, columns, left, top, cell)
+    if labels:
+        where = left + width / 2, top + height / 2
+        body.append(text(where[0], 13, labels[1], anchor="middle", kind="m"))
+        body.append(text(12, where[1], labels[0], anchor="middle", kind="m", turn=-90))
+    return svg(left + width + 4, top + height + 4, body, alt)
 
 
 def _names(
-    rows: Sequence[str],
-    columns: Sequence[str],
-    left: float,
-    top: float,
-    cell: float,
-    labels: tuple[str, str] | None,
+    rows: Sequence[str], columns: Sequence[str], left: float, top: float, cell: float
 ) -> Iterator[str]:
-    step = max(1, int(np.ceil(13 / cell)))
-    for i in range(0, len(rows), step):
+    """Write as many names of rows and columns as there is room for."""
+    for i in range(0, len(rows), max(1, math.ceil(13 / cell))):
         yield text(left - 6, top + (i + 0.5) * cell + 4, rows[i], anchor="end")
-    wide = max((len(name) for name in columns), default=1)
-    step = max(1, int(np.ceil((7 * wide + 4) / cell)))
-    for j in range(0, len(columns), step):
+    widest = 7 * max((len(name) for name in columns), default=1) + 4
+    for j in range(0, len(columns), max(1, math.ceil(widest / cell))):
         yield text(left + (j + 0.5) * cell, top - 7, columns[j], anchor="middle")
-    if labels:
-        middle = left + len(columns) * cell / 2
-        yield text(middle, 13, labels[1], anchor="middle", kind="m")
-        height = top + len(rows) * cell / 2
-        yield text(12, height, labels[0], anchor="middle", kind="m", turn=-90)
 
 
-def relative_shades(values: NDArray[np.floating]) -> NDArray[np.float64]:
+def relative_shades(values: Floats) -> Floats:
     """Shades from faint to strong over the range off the diagonal, which is blank."""
     shades = values.astype(np.float64)
     np.fill_diagonal(shades, np.nan)
@@ -339,57 +314,62 @@ def relative_shades(values: NDArray[np.floating]) -> NDArray[np.float64]:
     return _FAINT + (_STRONG - _FAINT) * (shades - low) / (high - low)
 
 
+def picture(
+    values: Floats,
+    low: float,
+    high: float,
+    colours: Sequence[str] = (),
+    opacity: Bytes | None = None,
+) -> str:
+    """Write values from low to high as a PNG, in an address that needs no file.
+
+    Without colours they are grey levels, or (height, width, 3) red, green and blue.
+    """
+    palette = palette_of(colours) if colours else None
+    content = base64.b64encode(png(to_bytes(values, low, high), palette, opacity))
+    return f"data:image/png;base64,{content.decode('ascii')}"
+
+
 def png(
-    pixels: NDArray[np.uint8],
-    palette: NDArray[np.uint8] | None = None,
-    alpha: NDArray[np.uint8] | None = None,
+    pixels: Bytes, palette: Bytes | None = None, opacity: Bytes | None = None
 ) -> bytes:
-    r"""Encode grey (h, w), colour (h, w, 3) or, with a palette (256, 3), indices.
+    """Encode grey (h, w), colour (h, w, 3) or, with a palette (256, 3), indices.
 
-    ``alpha`` (256,) makes colours of the palette transparent.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> png(np.zeros((2, 3), np.uint8))[:4]
-    b'\x89PNG'
+    ``opacity`` (256,) makes colours of the palette transparent.
     """
     height, width = pixels.shape[:2]
     kind = 3 if palette is not None else (2 if pixels.ndim == 3 else 0)
-    rows = pixels.reshape(height, -1)
-    lines = np.concatenate([np.zeros((height, 1), np.uint8), rows], axis=1)
     header = struct.pack(">IIBBBBB", width, height, 8, kind, 0, 0, 0)
+    # Every row begins with the number of its filter: 0 for none.
+    rows = np.pad(pixels.reshape(height, -1), ((0, 0), (1, 0)))
     chunks = [(b"IHDR", header)]
     if palette is not None:
-        chunks.append((b"PLTE", palette.astype(np.uint8).tobytes()))
-    if alpha is not None:
-        chunks.append((b"tRNS", alpha.tobytes()))
-    chunks += [(b"IDAT", zlib.compress(lines.tobytes(), 9)), (b"IEND", b"")]
-    return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(*chunk) for chunk in chunks)
+        chunks.append((b"PLTE", palette.tobytes()))
+    if opacity is not None:
+        chunks.append((b"tRNS", opacity.tobytes()))
+    chunks += [(b"IDAT", zlib.compress(rows.tobytes(), 9)), (b"IEND", b"")]
+    content = [b"\x89PNG\r\n\x1a\n"]
+    for name, data in chunks:
+        checksum = struct.pack(">I", zlib.crc32(name + data))
+        content += [struct.pack(">I", len(data)), name, data, checksum]
+    return b"".join(content)
 
 
-def data_uri(image: bytes) -> str:
-    """Write a PNG as an address that needs no file."""
-    return "data:image/png;base64," + base64.b64encode(image).decode("ascii")
-
-
-def palette_of(colours: list[str]) -> NDArray[np.uint8]:
+def palette_of(colours: Sequence[str]) -> Bytes:
     """Interpolate 256 colours between the given ones."""
-    anchors = np.array(
-        [[int(c[i : i + 2], 16) for i in (1, 3, 5)] for c in colours], float
-    )
+    anchors = np.array([list(bytes.fromhex(c[1:])) for c in colours], float)
     places = np.linspace(0, len(anchors) - 1, 256)
     channels = [np.interp(places, range(len(anchors)), column) for column in anchors.T]
     return np.rint(np.stack(channels, axis=1)).astype(np.uint8)
 
 
-def to_bytes(values: NDArray[np.floating], low: float, high: float) -> NDArray:
+def to_bytes(values: Floats, low: float, high: float) -> Bytes:
     """Map the range from low to high to 0..255, and clip."""
     width = high - low if high > low else 1.0
     return np.rint(255 * np.clip((values - low) / width, 0, 1)).astype(np.uint8)
 
 
-def averaged(images: NDArray[np.floating], step: int) -> NDArray[np.floating]:
+def averaged(images: Floats, step: int) -> Floats:
     """Average squares of ``step`` pixels of images (n, height, width, ...)."""
     if step == 1:
         return images
@@ -397,11 +377,3 @@ def averaged(images: NDArray[np.floating], step: int) -> NDArray[np.floating]:
     kept = images[:, : height - height % step, : width - width % step]
     shape = (n, kept.shape[1] // step, step, kept.shape[2] // step, step)
     return kept.reshape(*shape, *images.shape[3:]).mean(axis=(2, 4))
-
-
-def _chunk(name: bytes, content: bytes) -> bytes:
-    """Put length before and checksum after, as PNG wants it."""
-    checksum = zlib.crc32(name + content)
-    return (
-        struct.pack(">I", len(content)) + name + content + struct.pack(">I", checksum)
-    )

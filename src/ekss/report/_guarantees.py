@@ -8,7 +8,7 @@ from dataclasses import dataclass, is_dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 import ekss
 from ekss.report import _figures as fig
@@ -26,63 +26,39 @@ from ekss.report._page import (
 )
 from ekss.theory import (
     HOLDS,
-    OPEN,
     Answer,
     Assessment,
     Certificate,
     Explanation,
+    WorstPoint,
     explain,
     labelled_case,
-    number,
-    ordinal,
-    percent,
 )
+from ekss.words import number, ordinal, percent
 
 VERSION = 2
 _MOST_CLUSTERS = 100  # of a heat map in which colours can be told apart
 _MOST_POINTS = 6  # of the worst points
 _N_SHOWN = 200  # points of a drawn curve
-_KIND = {True: "good", False: "bad", None: "open"}
-_WORDS = (
-    (
-        "false connection",
-        "an edge of the graph between points of different clusters.",
-    ),
-    (
-        "q",
-        "each point is joined to the q points most similar to it. TSC compares points "
-        "by angle, EKSS-0 by votes.",
-    ),
-    (
-        "EKSS-0, members, votes",
-        "each member draws random candidate subspaces and assigns every point to the "
-        "nearest one; the vote of two points is the share of members that put them "
-        "together. EKSS goes on to improve the candidates; the guarantees are about "
-        "EKSS-0.",
-    ),
-    (
-        "f",
-        "the vote that two points at a given angle get from infinitely many members.",
-    ),
-    (
-        "gap, separation phi_q",
-        "the gap of a point is half the difference between its similarity to the q-th "
-        "nearest point of its own cluster and that to the nearest point of any other. "
-        "The separation is the smallest gap; below 0, some point is nearer to another "
-        "cluster.",
-    ),
-    ("deviation tau", "the largest difference between a vote and f."),
-    (
-        "affinity",
-        "how close two subspaces are: 0 if orthogonal, 1 if one contains the other. It "
-        "is computed from their principal angles.",
-    ),
-    (
-        "correct clustering",
-        "no false connections and every cluster connected: then the cut of the graph "
-        "finds exactly the clusters (Proposition 1).",
-    ),
-)
+_WORDS = {
+    "false connection": "an edge of the graph between points of different clusters.",
+    "q": "each point is joined to the q points most similar to it. TSC compares points "
+    "by angle, EKSS-0 by votes.",
+    "EKSS-0, members, votes": "each member draws random candidate subspaces and "
+    "assigns every point to the nearest one; the vote of two points is the share of "
+    "members that put them together. EKSS goes on to improve the candidates; the "
+    "guarantees are about EKSS-0.",
+    "f": "the vote that two points at a given angle get from infinitely many members.",
+    "gap, separation phi_q": "the gap of a point is half the difference between its "
+    "similarity to the q-th nearest point of its own cluster and that to the nearest "
+    "point of any other. The separation is the smallest gap; below 0, some point is "
+    "nearer to another cluster.",
+    "deviation tau": "the largest difference between a vote and f.",
+    "affinity": "how close two subspaces are: 0 if orthogonal, 1 if one contains the "
+    "other. It is computed from their principal angles.",
+    "correct clustering": "no false connections and every cluster connected: then the "
+    "cut of the graph finds exactly the clusters (Proposition 1).",
+}
 
 
 @dataclass(frozen=True)
@@ -113,10 +89,49 @@ class Guarantees:
         """Return the row of a point, and its name where it has one."""
         return f"{index} ({self.ids[index]})" if self.ids else str(index)
 
+    def cells(self, point: WorstPoint) -> tuple[str, ...]:
+        """Return a point and its rival as they are written in a table."""
+        return (
+            self.named(point.index),
+            str(point.cluster),
+            f"{point.near:.4f}",
+            f"{point.far:.4f}",
+            self.named(point.rival),
+            str(point.rival_cluster),
+        )
+
     @property
     def summary(self) -> dict[str, Any]:
         """All numbers of the page, fit for JSON; what is not finite is None."""
-        return _summary(self)
+        a, words, case = self.assessment, self.explanation, self.assessment.case
+        tsc, ekss0 = ({**vars(c)} for c in (a.tsc, a.votes))
+        del tsc["gaps"], ekss0["gaps"]  # one per point
+        return _plain(
+            {
+                "kind": "ekss guarantees",
+                "version": VERSION,
+                "ekss": ekss.__version__,
+                "title": self.title,
+                "n_samples": case.situation.n_samples,
+                **vars(case.situation),
+                "n_candidates": case.n_candidates,
+                "candidate_dim": case.candidate_dim,
+                "seed": case.seed,
+                "failure": case.failure,
+                "n_rows_compared": len(case.rows),
+                "tolerated_missing": a.tolerated_missing,
+                "affinities": case.pairs.affinities,
+                "largest_cosines": case.pairs.cosines,
+                "closest_angles": case.pairs.angles,
+                "clusters": words.clusters,
+                "certificates": {"tsc": tsc, "ekss0": ekss0},
+                "graphs": {"tsc": a.tsc_graph, "ekss0": a.votes_graph},
+                "promise": a.promise,
+                "answers": words.answers,
+                "findings": words.findings,
+                "notes": words.notes,
+            }
+        )
 
     def report(self) -> Report:
         """Make the page.
@@ -208,63 +223,22 @@ def guarantees(
 
 def draw_answers(found: Guarantees) -> Panel:
     """Answer the questions that matter most, method by method."""
-    rows = [
-        (_whole(a.method), a.question, _marked(a.answer, a.good))
-        for a in found.explanation.answers
-    ]
-    body = table(("method", "question", "answer"), rows)
-    return Panel("answers", "", body, wide=True)
+    return _wide("answers", part("answers", answers=found.explanation.answers))
 
 
 def draw_findings(found: Guarantees) -> Panel:
     """List every guarantee with its verdict."""
-    rows = [
-        (_whole(f.statement), _whole(f.method), f.title, _badge(f.status), f.summary)
-        for f in found.explanation.findings
-    ]
-    headings = ("statement", "method", "what it guarantees", "verdict", "why")
-    return Panel("findings", "", table(headings, rows), wide=True)
+    return _wide("findings", part("findings", findings=found.explanation.findings))
 
 
 def draw_unmet(found: Guarantees) -> Panel | None:
     """List every condition that fails, with its distance and a remedy."""
-    rows = [
-        (
-            where,
-            check.asked,
-            part(
-                "lines",
-                texts=[
-                    _marked(check.comparison, False, "nowrap"),
-                    _whole(check.distance),
-                ],
-            ),
-            check.remedy,
-        )
-        for where, check in found.explanation.unmet
-    ]
-    if not rows:
-        return None
-    headings = ("asked by", "what is asked", "here", "what would help")
-    return Panel("unmet", "", table(headings, rows), wide=True)
+    checks = found.explanation.unmet
+    return _wide("unmet", part("unmet", checks=checks)) if checks else None
 
 
 def draw_cluster_table(found: Guarantees) -> Panel:
     """List the clusters, their subspaces and their pieces in the graphs."""
-    rows = [
-        (
-            row.name,
-            f"{row.size:,}",
-            f"{row.dim} ({row.how})",
-            percent(row.outside),
-            row.nearest,
-            number(row.affinity),
-            f"{row.angle:.3g}°",
-            row.pieces_tsc,
-            row.pieces_votes,
-        )
-        for row in found.explanation.clusters
-    ]
     headings = (
         "cluster",
         "points",
@@ -276,42 +250,35 @@ def draw_cluster_table(found: Guarantees) -> Panel:
         "pieces in TSC's graph",
         "in EKSS-0's graph",
     )
+    rows = []
+    for row in found.explanation.clusters:
+        name, size, dim, *others = row.cells
+        rows.append((name, size, f"{dim} ({row.how})", *others))
     reading = f"{found.explanation.closest}."
-    body = table(headings, rows, "numbers")
-    return Panel("clusters", "", body, reading, wide=True)
+    return _wide("clusters", table(headings, rows, "numbers"), reading)
 
 
 def draw_subspace_affinities(found: Guarantees) -> Panel | None:
     """Draw the affinities between the subspaces."""
-    case = found.assessment.case
-    names = [str(name) for name in case.subspaces.names]
-    if len(names) > _MOST_CLUSTERS:
-        return None
-    return affinities_panel(case.pairs.affinities, names)
+    return _heat_map(found, affinities_panel, found.assessment.case.pairs.affinities)
 
 
 def draw_subspace_angles(found: Guarantees) -> Panel | None:
     """Draw the smallest principal angles between the subspaces."""
-    case = found.assessment.case
-    names = [str(name) for name in case.subspaces.names]
-    if len(names) > _MOST_CLUSTERS:
-        return None
-    return angles_panel(np.degrees(np.arccos(case.pairs.cosines)), names)
+    angles = np.degrees(np.arccos(found.assessment.case.pairs.cosines))
+    return _heat_map(found, angles_panel, angles)
 
 
 def draw_angle_gaps(found: Guarantees) -> Panel:
     """Draw the gap of every point by angle, as TSC compares points."""
-    certificate = found.assessment.tsc
-    drawing = _gaps(certificate, "gap of |cos|")
-    return Panel("gaps-tsc", "TSC: gaps by angle", drawing, _margin(found, certificate))
+    drawing, reading = _gaps(found, found.assessment.tsc, "gap of |cos|")
+    return Panel("gaps-tsc", "TSC: gaps by angle", drawing, reading)
 
 
 def draw_vote_gaps(found: Guarantees) -> Panel:
     """Draw the gap of every point by expected votes, as EKSS-0 compares points."""
-    certificate = found.assessment.votes
-    drawing = _gaps(certificate, "gap of f")
-    title = "EKSS-0: gaps by expected votes"
-    return Panel("gaps-ekss0", title, drawing, _margin(found, certificate))
+    drawing, reading = _gaps(found, found.assessment.votes, "gap of f")
+    return Panel("gaps-ekss0", "EKSS-0: gaps by expected votes", drawing, reading)
 
 
 def draw_votes(found: Guarantees) -> Panel:
@@ -341,53 +308,48 @@ def draw_votes(found: Guarantees) -> Panel:
 
 def draw_worst(found: Guarantees) -> Panel:
     """List the points with the smallest gaps, by angle and by expected votes."""
-    a = found.assessment
-    blocks = [
-        ("By angle, as TSC compares points", _worst(found, a.tsc)),
-        ("By expected votes, as EKSS-0 compares points", _worst(found, a.votes)),
-    ]
-    body = part("blocks", blocks=[{"title": t, "table": w} for t, w in blocks])
-    return Panel("worst", "", body, wide=True)
+    headings = (
+        "point",
+        "its cluster",
+        f"|cos| to {ordinal(found.assessment.case.situation.q)} nearest of own",
+        "|cos| to nearest of another",
+        "that point",
+        "its cluster",
+        "gap",
+    )
+    tables = []
+    for title, certificate in (
+        ("By angle, as TSC compares points", found.assessment.tsc),
+        ("By expected votes, as EKSS-0 compares points", found.assessment.votes),
+    ):
+        worst = certificate.worst[:_MOST_POINTS]
+        rows = [(*found.cells(point), number(point.gap)) for point in worst]
+        tables.append((title, table(headings, rows, "numbers")))
+    return _wide("worst", part("blocks", tables=tables))
 
 
 def draw_conditions(found: Guarantees) -> Panel:
     """Show every condition of every guarantee, and the terms of its failure."""
-    headings = ("what is asked", "here", "what would help")
-    blocks = []
-    for f in found.explanation.findings:
-        rows = [
-            (c.asked, _marked(c.comparison, c.holds, "nowrap"), c.remedy)
-            for c in f.checks
-        ]
-        listed = "; ".join(f"{name} {number(value)}" for name, value in f.terms.items())
-        unless = "" if f.failure is not None else " (without meaning here)"
-        blocks.append(
-            {
-                "title": f"{f.statement}, {f.method}: {f.title}",
-                "badge": _badge(f.status),
-                "summary": f"{_capital(f.summary)}.",
-                "table": table(headings, rows),
-                "terms": listed
-                and f"Terms of the failure probability{unless}: {listed}.",
-            }
-        )
-    return Panel("conditions", "", part("blocks", blocks=blocks), wide=True)
+    findings = [
+        (f, "; ".join(f"{name} {number(value)}" for name, value in f.terms.items()))
+        for f in found.explanation.findings
+    ]
+    return _wide("conditions", part("conditions", findings=findings))
 
 
 def draw_settings(found: Guarantees) -> Panel:
     """List what was assessed."""
-    return Panel("settings", "", part("terms", rows=found.settings), wide=True)
+    return _wide("settings", part("terms", rows=found.settings))
 
 
 def draw_notes(found: Guarantees) -> Panel:
     """List what was assumed, and the limits of the assessment."""
-    body = part("items", texts=found.explanation.notes)
-    return Panel("notes", "", body, wide=True)
+    return _wide("notes", part("items", texts=found.explanation.notes))
 
 
 def draw_words(found: Guarantees) -> Panel:
     """Explain the words of the page."""
-    return Panel("words", "", part("terms", rows=_WORDS), wide=True)
+    return _wide("words", part("terms", rows=_WORDS.items()))
 
 
 # The page, panel by panel: a panel that is not listed here is not shown.
@@ -456,9 +418,20 @@ def _key_numbers(found: Guarantees) -> list[tuple[str, str]]:
     ]
 
 
-def _gaps(certificate: Certificate, label: str) -> fig.Html:
+def _wide(key: str, body: fig.Html, reading: str = "") -> Panel:
+    return Panel(key, "", body, reading, wide=True)
+
+
+def _heat_map(
+    found: Guarantees, panel: Callable[..., Panel], values: NDArray[np.floating]
+) -> Panel | None:
+    names = [str(name) for name in found.assessment.case.subspaces.names]
+    return panel(values, names) if len(names) <= _MOST_CLUSTERS else None
+
+
+def _gaps(found: Guarantees, c: Certificate, label: str) -> tuple[fig.Html, str]:
     """Draw the gaps of all points, smallest first, with tau: above it is safe."""
-    gaps, tau = np.sort(certificate.gaps), certificate.tau
+    gaps, tau = np.sort(c.gaps), c.tau
     shares = np.linspace(0, 1, min(_N_SHOWN, len(gaps)))
     shown = gaps[np.round(shares * (len(gaps) - 1)).astype(int)]
     low, high = min(0.0, float(shown[0])), max(tau, float(shown[-1]), 1e-3)
@@ -477,98 +450,21 @@ def _gaps(certificate: Certificate, label: str) -> fig.Html:
         fig.text(frame.right - 4, y + 14, words, anchor="end", kind="limit-text"),
     ]
     alt = f"Gap of every point, smallest first, against {words}."
-    return fig.plot(frame, body, alt)
-
-
-def _margin(found: Guarantees, certificate: Certificate) -> str:
     q = found.assessment.case.situation.q
-    return (
+    reading = (
         f"The gap of a point compares the {ordinal(q)} nearest point of its own "
         "cluster with the nearest point of any other. A curve that stays above the "
         "dashed line guarantees a graph without false connections. Here phi_q = "
-        f"{number(certificate.phi)}, tau = {number(certificate.tau)}, margin "
-        f"{number(certificate.margin)}; {percent(certificate.share)} of the points are "
-        "above tau."
+        f"{number(c.phi)}, {words}, margin {number(c.margin)}; {percent(c.share)} of "
+        "the points are above tau."
     )
-
-
-def _worst(found: Guarantees, certificate: Certificate) -> fig.Html:
-    q = found.assessment.case.situation.q
-    headings = (
-        "point",
-        "its cluster",
-        f"|cos| to {ordinal(q)} nearest of own",
-        "|cos| to nearest of another",
-        "that point",
-        "its cluster",
-        "gap",
-    )
-    rows = [
-        (
-            found.named(p.index),
-            p.cluster,
-            f"{p.near:.4f}",
-            f"{p.far:.4f}",
-            found.named(p.rival),
-            p.rival_cluster,
-            number(p.gap),
-        )
-        for p in certificate.worst[:_MOST_POINTS]
-    ]
-    return table(headings, rows, "numbers")
-
-
-def _marked(words: str, good: bool | None, kind: str = "") -> fig.Html:
-    return part("mark", text=words, kind=f"{_KIND[good]} {kind}".strip())
-
-
-def _whole(words: str) -> fig.Html:
-    """Keep words on one line."""
-    return part("mark", text=words, kind="nowrap")
-
-
-def _badge(status: str) -> fig.Html:
-    good = {HOLDS: True, OPEN: None}.get(status, False)
-    return _marked(status, good, "badge")
-
-
-def _summary(found: Guarantees) -> dict[str, Any]:
-    a, words = found.assessment, found.explanation
-    case, s = a.case, a.case.situation
-    certificates = {
-        name: {key: v for key, v in _plain(c).items() if key != "gaps"}
-        for name, c in (("tsc", a.tsc), ("ekss0", a.votes))
-    }
-    return {
-        "kind": "ekss guarantees",
-        "version": VERSION,
-        "ekss": ekss.__version__,
-        "title": found.title,
-        "n_samples": s.n_samples,
-        **_plain(s),
-        "n_candidates": case.n_candidates,
-        "candidate_dim": case.candidate_dim,
-        "seed": case.seed,
-        "failure": case.failure,
-        "n_rows_compared": len(case.rows),
-        "tolerated_missing": a.tolerated_missing,
-        "affinities": _plain(case.pairs.affinities),
-        "largest_cosines": _plain(case.pairs.cosines),
-        "closest_angles": _plain(case.pairs.angles),
-        "clusters": _plain(words.clusters),
-        "certificates": certificates,
-        "graphs": {"tsc": _plain(a.tsc_graph), "ekss0": _plain(a.votes_graph)},
-        "promise": _plain(a.promise),
-        "answers": _plain(words.answers),
-        "findings": _plain(words.findings),
-        "notes": list(words.notes),
-    }
+    return fig.plot(frame, body, alt), reading
 
 
 def _plain(value: Any) -> Any:
     """Turn dataclasses and arrays into what JSON has."""
-    if is_dataclass(value) and not isinstance(value, type):
-        value = {name: getattr(value, name) for name in value.__dataclass_fields__}
+    if is_dataclass(value):
+        value = vars(value)
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if hasattr(value, "items"):

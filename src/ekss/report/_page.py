@@ -29,27 +29,13 @@ _SHOWN = 20  # rows before those that open on demand
 
 @dataclass(frozen=True)
 class Panel:
-    """One part of a page.
+    """One part of a page."""
 
-    Attributes
-    ----------
-    key : str
-        Name for links; unique on its page.
-    title : str
-        What it shows; may be empty in a section of its own.
-    body : Html
-        A figure, or a part of ``parts.html``.
-    reading : str
-        How to read it; words are escaped unless they are `Html`.
-    wide : bool
-        Whether it takes the whole width; figures stand two in a row.
-    """
-
-    key: str
-    title: str
-    body: Html
-    reading: str = ""
-    wide: bool = False
+    key: str  # name for links; unique on its page
+    title: str  # what it shows; may be empty in a section of its own
+    body: Html  # a figure, or a part of ``parts.html``
+    reading: str = ""  # how to read it; words are escaped unless they are `Html`
+    wide: bool = False  # whether it takes the whole width; figures stand two in a row
 
 
 Draw = Callable[[Any], Panel | None]
@@ -73,24 +59,12 @@ class Section:
 
 @dataclass(frozen=True)
 class Notice:
-    """Something to read first.
+    """Something to read first."""
 
-    Attributes
-    ----------
-    key : str
-        Short name that does not change, for programs.
-    level : {"warning", "note", "fine"}
-        Warnings cast doubt, notes are worth a look, fine is good news.
-    title : str
-        What was seen.
-    text : str
-        The figures behind it and what to do.
-    """
-
-    key: str
-    level: Level
-    title: str
-    text: str
+    key: str  # short name that does not change, for programs
+    level: Level  # warnings cast doubt, notes are worth a look, fine is good news
+    title: str  # what was seen
+    text: str  # the figures behind it and what to do
 
 
 @dataclass(frozen=True)
@@ -150,40 +124,17 @@ def render(
     figures: Sequence[tuple[str, str]],
     footer: str,
 ) -> str:
-    """Draw every panel and fill the template.
+    """Draw every panel of the subject and fill the template.
 
-    Parameters
-    ----------
-    subject : object
-        What the page is about; every panel function is called with it.
-    sections : sequence of Section
-        The panels in order; sections without panels are left out.
-    title, lead : str
-        Heading, and the sentence below it.
-    notices : sequence of Notice
-        What to read first.
-    figures : sequence of (str, str)
-        The most important numbers: name and value.
-    footer : str
-        Last line of the page.
-
-    Returns
-    -------
-    html : str
-
-    Raises
-    ------
-    ModuleNotFoundError
-        If jinja2 is not installed, with the command that installs it.
+    ``lead`` is the sentence below the title; ``figures`` are names and values of the
+    most important numbers. Sections without panels are left out.
     """
     drawn = []
     for section in sections:
         panels = [panel for draw in section.drawers if (panel := draw(subject))]
-        groups = [
-            (wide, list(group)) for wide, group in groupby(panels, lambda p: p.wide)
-        ]
-        if groups:
-            drawn.append((section.title, groups))
+        if panels:
+            groups = groupby(panels, lambda panel: panel.wide)
+            drawn.append((section.title, [(wide, list(some)) for wide, some in groups]))
     return _template("page.html").render(
         style=Html((files("ekss.report") / "style.css").read_text("utf-8")),
         title=title,
@@ -214,38 +165,19 @@ def rows_at_once(count: int) -> int:
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """Write a share in percent.
-
-    Examples
-    --------
-    >>> percent(0.1234)
-    '12.3 %'
-    """
+    """Write a share in percent."""
     return f"{100 * share:.{digits}f} %"
 
 
 def even(value: float, largest: float) -> str:
-    """Write a number so that a column of them has the same decimals.
-
-    Examples
-    --------
-    >>> even(0.28, 0.5), even(12.3, 900), even(2e-8, 3e-7)
-    ('0.280', '12', '2e-08')
-    """
+    """Write a number so that a column of them has the same decimals."""
     if not 1e-3 < largest < 1e6:
         return f"{value:.3g}"
-    decimals = max(0, 2 - math.floor(math.log10(largest)))
-    return f"{value:.{decimals}f}"
+    return f"{value:.{max(0, 2 - math.floor(math.log10(largest)))}f}"
 
 
 def duration(seconds: float) -> str:
-    """Write a time for people.
-
-    Examples
-    --------
-    >>> duration(0.25), duration(75), duration(7300)
-    ('0.25 s', '75 s', '2 h 1 min')
-    """
+    """Write a time for people."""
     if seconds < 10:
         return f"{seconds:.2g} s"
     if seconds < 120:

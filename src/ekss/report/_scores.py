@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +10,9 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from ekss.metrics import adjusted_rand, clustering_error, normalized_mutual_info
-from ekss.report._figures import heat_map
+from ekss.report._figures import Ints, heat_map
 from ekss.report._fitted import Inputs
-from ekss.report._page import Panel, part
+from ekss.report._page import Panel, part, percent
 
 if TYPE_CHECKING:
     from ekss.report._facts import Facts
@@ -28,14 +27,11 @@ class Scores:
     error: float  # clustering error
     nmi: float  # normalised mutual information
     ari: float  # adjusted Rand index
-    # names of the true classes, in the order of the table's rows
-    classes: tuple[str, ...]
-    # position of the clusters, in the order of the table's columns
-    clusters: NDArray[np.int64]
+    classes: tuple[str, ...]  # names of the true classes, in the order of the rows
+    clusters: Ints  # positions of the clusters, in the order of the columns
     # (n_classes, n_clusters): points of each class in each cluster; matched pairs stand
     # on the diagonal
-    confusion: NDArray[np.int64]
-    n_matched: int  # how many pairs are matched
+    confusion: Ints
     # (n_samples,): whether a point is outside the cluster that is matched to its class
     wrong: NDArray[np.bool_]
 
@@ -44,15 +40,20 @@ def scores_of(inputs: Inputs) -> Scores | None:
     """Match classes to clusters and count."""
     if inputs.truth is None:
         return None
-    codes = inputs.codes
-    true, names = _coded(inputs.truth)
-    counts = np.zeros((len(names), inputs.n_clusters), np.int64)
+    names: list[Any] = list(dict.fromkeys(inputs.truth))
+    try:
+        names.sort()
+    except TypeError:  # values of several types have no order
+        names.sort(key=str)
+    code_of = {name: i for i, name in enumerate(names)}
+    true = np.array([code_of[label] for label in inputs.truth], np.int64)
+    codes, n_clusters = inputs.codes, inputs.n_clusters
+    counts = np.zeros((len(names), n_clusters), np.int64)
     np.add.at(counts, (true, codes), 1)
     rows, columns = linear_sum_assignment(counts, maximize=True)
     class_order = np.append(rows, np.setdiff1d(np.arange(len(names)), rows))
-    others = np.setdiff1d(np.arange(inputs.n_clusters), columns)
-    cluster_order = np.append(columns, others)
-    partner = np.full(inputs.n_clusters, -1)
+    cluster_order = np.append(columns, np.setdiff1d(np.arange(n_clusters), columns))
+    partner = np.full(n_clusters, -1)
     partner[columns] = rows
     return Scores(
         clustering_error(true, codes),
@@ -61,24 +62,22 @@ def scores_of(inputs: Inputs) -> Scores | None:
         tuple(str(names[i]) for i in class_order),
         cluster_order,
         counts[class_order][:, cluster_order],
-        len(rows),
         partner[codes] != true,
     )
 
 
 def draw_confusion(facts: Facts) -> Panel | None:
     """Draw true classes against clusters, matched pairs on the diagonal."""
-    scores = facts.scores
+    scores, most = facts.scores, _LONGEST_NAME
     if scores is None:
         return None
     counts = scores.confusion
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    clusters = [str(facts.clusters[k].name) for k in scores.clusters]
-    most = _LONGEST_NAME
+    clusters = [facts.names[k] for k in scores.clusters]
     classes = [c if len(c) <= most else c[: most - 1] + "…" for c in scores.classes]
     alt = (
         f"{len(classes)} true classes against {len(clusters)} clusters: "
-        f"{100 * (1 - scores.error):.1f} % of the points are on the diagonal."
+        f"{percent(1 - scores.error)} of the points are on the diagonal."
     )
     cells = [[f"{c:,}" if c else "" for c in row] for row in counts]
     labels = "true class", "cluster"
@@ -96,29 +95,10 @@ def draw_scores(facts: Facts) -> Panel | None:
     scores = facts.scores
     if scores is None:
         return None
-    body = part(
-        "scores",
-        error=scores.error,
-        nmi=scores.nmi,
-        ari=scores.ari,
-        wrong=int(scores.wrong.sum()),
-        n_samples=facts.run.n_samples,
-    )
+    wrong, n_samples = int(scores.wrong.sum()), facts.inputs.n_samples
+    body = part("scores", scores=scores, wrong=wrong, n_samples=n_samples)
     reading = (
         "True labels were used for these scores alone; the clusters were found without "
         "them."
     )
     return Panel("scores", "Scores", body, reading)
-
-
-def _coded(
-    truth: tuple[Hashable, ...],
-) -> tuple[NDArray[np.int64], list[Any]]:
-    """Give labels numbers in their sorted order, or as they come if they have none."""
-    names: list[Any] = list(dict.fromkeys(truth))
-    try:
-        names.sort()
-    except TypeError:
-        names.sort(key=str)
-    number = {name: i for i, name in enumerate(names)}
-    return np.array([number[label] for label in truth], np.int64), names

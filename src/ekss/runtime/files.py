@@ -5,10 +5,16 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import BinaryIO
+
+# Of files and directories that are in the making. Who makes one holds a lock on it,
+# which ends with the process, so what a killed process left can be told.
+_PREFIX = ".ekss-"
 
 
 def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
@@ -79,9 +85,10 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     target = Path(os.path.realpath(wanted))
     if target.exists() and not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(wanted))
-    beside = target.with_name(f".ekss-{secrets.token_hex(4)}.part")
+    beside = target.with_name(f"{_PREFIX}{secrets.token_hex(4)}.part")
     try:
         with open(beside, "xb") as stream:
+            _locked(stream.fileno())
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
@@ -95,6 +102,62 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     finally:
         with suppress(OSError):
             beside.unlink()
+
+
+@contextmanager
+def scratch_folder(parent: Path) -> Iterator[Path]:
+    """Make a directory that is removed at the end, with all that killed runs left.
+
+    Parameters
+    ----------
+    parent : Path
+        Directory to make it in.
+
+    Yields
+    ------
+    folder : Path
+    """
+    for leftover in parent.glob(f"{_PREFIX}*"):
+        with suppress(OSError):
+            _remove_unless_in_use(leftover)
+    with TemporaryDirectory(
+        prefix=_PREFIX, dir=parent, ignore_cleanup_errors=True
+    ) as folder:
+        held = os.open(folder, os.O_RDONLY) if os.name == "posix" else None
+        try:
+            if held is not None:
+                _locked(held)
+            yield Path(folder)
+        finally:
+            if held is not None:
+                os.close(held)
+
+
+def _remove_unless_in_use(leftover: Path) -> None:
+    """Remove a file or directory in the making if its maker is gone."""
+    if leftover.is_symlink() or not (leftover.is_dir() or leftover.suffix == ".part"):
+        return
+    held = os.open(leftover, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    try:
+        if not _locked(held):
+            return
+        if leftover.is_dir():
+            shutil.rmtree(leftover)
+        else:
+            leftover.unlink()
+    finally:
+        os.close(held)
+
+
+def _locked(descriptor: int) -> bool:
+    """Take the lock that ends with this process; False where another has it."""
+    try:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (ImportError, OSError):
+        return False
+    return True
 
 
 def _about(error: OSError, path: Path) -> OSError:

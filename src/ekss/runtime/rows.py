@@ -6,12 +6,19 @@ block, and never all brought into memory at once.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import pairwise
-from typing import Any, Protocol, TypeVar
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.lib.format import open_memmap
+from numpy.typing import DTypeLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
 
 from ekss.runtime.workers import map_numbers
 
@@ -145,6 +152,13 @@ def finite_rows(
     ``numbers`` are the numbers of the rows, or that of the first one.
     """
     points = np.ascontiguousarray(rows, dtype=dtype)
+    _check_finite(points, numbers)
+    return points
+
+
+def _check_finite(
+    points: NDArray[np.floating], numbers: NDArray[np.int64] | int
+) -> None:
     # A sum is finite only if all entries are, so most blocks need no second look.
     with np.errstate(over="ignore", invalid="ignore"):
         all_finite = np.isfinite(points.sum())
@@ -153,12 +167,75 @@ def finite_rows(
         if wrong.any():
             first = int(wrong.argmax())
             row = int(np.ravel(numbers)[first] if np.ndim(numbers) else numbers + first)
-            value = points[first][~np.isfinite(points[first])][0]
+            column = int(np.isfinite(points[first]).argmin())
+            value = points[first, column]
             raise ValueError(
-                f"row {row} holds {value}, but every entry must be finite; drop such "
-                "rows or fill them in"
+                f"X contains {'NaN' if np.isnan(value) else 'infinity'}: row {row} "
+                f"holds {value} in column {column} (counted from 0), but every entry "
+                "must be finite; drop such rows or fill them in"
             )
-    return points
+
+
+def validated_rows(
+    estimator: BaseEstimator, X: Any, *, fewest: int, **options: Any
+) -> NDArray[np.floating]:
+    """Return X as scikit-learn validates it, after a look for what it lets pass.
+
+    Masks and dates would become numbers that nobody meant; and where entries are not
+    numbers, or not finite, the message says which.
+    """
+    if np.ma.is_masked(X):
+        raise ValueError(
+            f"X is a masked array, {np.ma.count_masked(X)} of its {X.size} entries are "
+            "masked; fill them in or drop their rows"
+        )
+    found: Any = getattr(X, "dtypes", [getattr(X, "dtype", None)])
+    dates = [str(kind) for kind in found if getattr(kind, "kind", "") in ("m", "M")]
+    if dates:
+        raise TypeError(
+            f"X holds dates or times ({dates[0]}), which have no length or angle; "
+            "pass numbers, such as days since the first of them, or leave them out"
+        )
+    try:
+        rows = validate_data(
+            estimator,
+            X,
+            ensure_min_samples=fewest,
+            ensure_all_finite=False,
+            **options,
+        )
+    except (TypeError, ValueError) as error:
+        fault = _not_a_number(X)
+        if fault is None:
+            raise
+        raise type(error)(f"{fault} ({error})") from error
+    _check_finite(rows, 0)
+    return rows
+
+
+def _not_a_number(X: Any) -> str | None:
+    """Say where a list, or an array of objects, has no number; None where all are."""
+    is_of_objects = isinstance(X, np.ndarray) and X.dtype.kind == "O"
+    if not isinstance(X, list | tuple) and not is_of_objects:
+        return None
+    if any(np.ndim(row) != 1 for row in X if not isinstance(row, list | tuple)):
+        return None
+    widths = [len(row) for row in X]
+    if len(set(widths)) > 1:
+        odd = next(i for i, width in enumerate(widths) if width != widths[0])
+        return (
+            f"X has {widths[0]} entries in row 0 but {widths[odd]} in row {odd}; give "
+            "every row the same number"
+        )
+    for i, row in enumerate(X):
+        for j, value in enumerate(row):
+            try:
+                float(value)
+            except (TypeError, ValueError):
+                text = repr(value)
+                shown = text if len(text) < 80 else type(value).__name__
+                return f"X holds {shown} in row {i}, column {j}; pass numbers"
+    return None
 
 
 def map_blocks(
@@ -417,3 +494,50 @@ def draw_sample(
         return None
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 0)))
     return np.sort(rng.choice(n_samples, size, replace=False))
+
+
+class LabelStore:
+    """Room for the labels of the members of one fit.
+
+    As a context it cleans up: of the files made for a growing ensemble the last one
+    stays, and none if the fit fails. Every file has a name of its own, so no fit ever
+    writes to the labels of another model. The file belongs to the fitted model, and
+    the user deletes it with the model.
+
+    Parameters
+    ----------
+    directory : Path or None
+        None keeps labels in memory.
+    """
+
+    def __init__(self, directory: Path | None) -> None:
+        self.directory = directory
+        self._files: list[Path] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for path in self._files if error is not None else self._files[:-1]:
+            with suppress(OSError):
+                path.unlink()
+
+    def room(self, count: int, n_samples: int, dtype: DTypeLike) -> NDArray[Any]:
+        """Return an array of shape (count, n_samples) for the labels of members."""
+        if self.directory is None:
+            return np.empty((count, n_samples), dtype)
+        path = self.directory / f"member_labels_{count}_{secrets.token_hex(4)}.npy"
+        self._files.append(path)
+        return open_memmap(path, mode="w+", dtype=dtype, shape=(count, n_samples))
+
+    def settled(self, labels: NDArray[Any]) -> NDArray[Any]:
+        """Return the labels in the smallest unsigned type, where they are in memory."""
+        if self.directory is not None:
+            return labels
+        smallest = np.min_scalar_type(int(labels.max()))
+        return labels.astype(smallest, copy=False)

@@ -8,17 +8,21 @@ from __future__ import annotations
 import pickle
 import sys
 import warnings
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from importlib.util import find_spec
 from threading import Lock
 from time import perf_counter
 from typing import Any, TypeVar
 
 from joblib import Parallel, delayed, effective_n_jobs
-from threadpoolctl import OpenBLASController, threadpool_limits
+from joblib.parallel import SequentialBackend, ThreadingBackend, get_active_backend
+from threadpoolctl import OpenBLASController, ThreadpoolController
 
 Result = TypeVar("Result")
 
@@ -87,18 +91,59 @@ def map_numbers(
     bound to this process, as open files are. BLAS is limited to one thread inside
     every worker, which keeps results independent of ``n_jobs``.
     """
-    batch = max(1, min(_LARGEST_BATCH, count // (4 * effective_n_jobs(n_jobs))))
+    n_workers = effective_n_jobs(n_jobs)
+    batch = max(1, min(_LARGEST_BATCH, count // (4 * n_workers)))
     batches = [
         range(first, min(first + batch, count)) for first in range(0, count, batch)
     ]
-    parallel = _streaming_parallel(n_jobs, "sharedmem" if shared else None)
-    function = _on_workers(function, parallel)
     with progress(description, count, show=show) as advance:
-        for results in parallel(
-            delayed(_run_batch)(function, numbers) for numbers in batches
-        ):
+        for results in _run_batches(function, batches, n_jobs, n_workers, shared):
             advance(len(results))
             yield from results
+
+
+def _run_batches(
+    function: Callable[[int], Result],
+    batches: Sequence[range],
+    n_jobs: int | None,
+    n_workers: int,
+    shared: bool,
+) -> Iterator[list[Result]]:
+    """Yield the results of batches in order, from threads or from joblib's backend."""
+    backend, _ = get_active_backend(prefer="threads")
+    in_threads = isinstance(backend, ThreadingBackend | SequentialBackend)
+    if n_workers == 1 and (in_threads or shared):
+        for numbers in batches:
+            yield _run_batch(function, numbers)
+    elif in_threads:
+        yield from _run_in_threads(function, batches, n_workers)
+    else:
+        parallel = _streaming_parallel(n_jobs, "sharedmem" if shared else None)
+        function = _on_workers(function, parallel)
+        yield from parallel(
+            delayed(_run_batch)(function, numbers) for numbers in batches
+        )
+
+
+def _run_in_threads(
+    function: Callable[[int], Result], batches: Sequence[range], n_workers: int
+) -> Iterator[list[Result]]:
+    """Yield the results of batches in order, with few of them under way.
+
+    joblib's threads do the same, but take milliseconds to start.
+    """
+    with ThreadPoolExecutor(n_workers) as pool:
+        waiting: deque[Future[list[Result]]] = deque()
+        try:
+            for numbers in batches:
+                waiting.append(pool.submit(_run_batch, function, numbers))
+                if len(waiting) > 2 * n_workers:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
 
 
 def _streaming_parallel(n_jobs: int | None, need: str | None) -> Parallel:
@@ -180,7 +225,8 @@ class _BlasLimit:
 
     lock = Lock()
     holders = 0
-    limits: threadpool_limits | None = None
+    libraries: ThreadpoolController | None = None
+    limits: Any = None
 
 
 @contextmanager
@@ -191,13 +237,15 @@ def one_blas_thread() -> Iterator[None]:
     ends early neither unleashes BLAS in another nor leaves it limited for good.
     """
     with _BlasLimit.lock:
-        if _BlasLimit.holders == 0:
+        if _BlasLimit.holders == 0 or _BlasLimit.libraries is None:
             _take_control_of_blas()
-            _BlasLimit.limits = threadpool_limits(1, "blas")
+            _BlasLimit.libraries = _threaded_libraries(len(sys.modules))
+            _BlasLimit.limits = _BlasLimit.libraries.limit(limits=1, user_api="blas")
         _BlasLimit.holders += 1
+        openmp = _BlasLimit.libraries.select(user_api="openmp")
     try:
         # Of OpenMP every thread has a limit of its own.
-        with threadpool_limits(1, "openmp"):
+        with openmp.limit(limits=1):
             yield
     finally:
         with _BlasLimit.lock:
@@ -206,6 +254,15 @@ def one_blas_thread() -> Iterator[None]:
                 _take_control_of_blas()
                 _BlasLimit.limits.restore_original_limits()
                 _BlasLimit.limits = None
+
+
+@lru_cache(1)
+def _threaded_libraries(n_modules: int) -> ThreadpoolController:
+    """Find the libraries that have threads: again only after further imports.
+
+    It takes milliseconds.
+    """
+    return ThreadpoolController()
 
 
 def _take_control_of_blas() -> None:

@@ -20,20 +20,19 @@ from ekss.theory._coclustering import (
     coclustering_function,
     coclustering_probability,
 )
-from ekss.theory._findings import (
+from ekss.theory._explain import (
     FAILS,
     HOLDS,
     NO_USE,
     OPEN,
     SAYS_NOTHING,
     Answer,
+    Check,
     ClusterRow,
     Explanation,
     Finding,
     explain,
     findings,
-    ordinal,
-    percent,
 )
 from ekss.theory._labelled import (
     Case,
@@ -46,7 +45,6 @@ from ekss.theory._labelled import (
     subspace_pairs,
 )
 from ekss.theory._missing import MissingRatio, missing_ratio
-from ekss.theory._remedies import Check, number
 from ekss.theory._separation import (
     AngularSeparation,
     MonotoneFit,
@@ -146,9 +144,6 @@ __all__ = [
     "nfc_certificate",
     "noise_condition",
     "noisy_failure",
-    "number",
-    "ordinal",
-    "percent",
     "projection_dimension",
     "promised_deviation",
     "reduced_failure",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -13,11 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array, csr_array
 
 from ekss.theory._coclustering import coclustering_function
-from ekss.theory._labelled import Case, LabelledSubspaces, Situation
-from ekss.theory._missing import MissingRatio, missing_ratio
+from ekss.theory._labelled import Case, Situation
+from ekss.theory._missing import missing_ratio
 from ekss.theory._separation import (
     ROUNDING,
-    Monotone,
     NeighbourProfile,
     cluster_components,
     count_nearer,
@@ -40,6 +40,7 @@ from ekss.theory._theorems import (
     separation_constant_disjoint,
     separation_constant_noisy,
 )
+from ekss.theory._types import Bases, Floats, Increasing, Ints, Monotone
 
 ON_SUBSPACE = 1e-6  # points of length 1 that are nearer lie on their subspace
 OPEN_CONSTANT = 1.0  # stands for the constants of Theorem 8 that the paper leaves open
@@ -47,8 +48,6 @@ _N_WORST = 10  # points that are named
 _N_SHOWN_PAIRS = 1200  # pairs of points whose votes are drawn
 _LARGEST_Q = 128  # the search for a q that connects clusters ends here
 _MOST_FEATURES = 2000  # beyond, the missing entries that r_s tolerates are not sought
-
-Increasing = Callable[[float], float]
 
 
 @dataclass(frozen=True)
@@ -69,18 +68,7 @@ class Outcome:
 
     graph: Any
     error: float
-    neighbours: Callable[[int], NDArray[np.integer]] | None = None
-
-
-@dataclass(frozen=True)
-class Constants:
-    """The deviations C_1, C_2 (without and with noise), C_3 that theorems allow."""
-
-    disjoint: float
-    bounded: float
-    noisy: float
-    missing: float
-    connected: float
+    neighbours: Callable[[int], Ints] | None = None
 
 
 @dataclass(frozen=True)
@@ -124,7 +112,7 @@ class Certificate:
     share: float
     nearest_share: float
     largest_q: int
-    gaps: NDArray[np.float64]
+    gaps: Floats
     worst: tuple[WorstPoint, ...]
 
 
@@ -166,10 +154,10 @@ class Promise:
 class Curve:
     """f at a grid of inner products, and votes of some pairs of points."""
 
-    inner: NDArray[np.float64]
-    expected: NDArray[np.float64]
-    pair_inner: NDArray[np.float64]
-    pair_votes: NDArray[np.float64]
+    inner: Floats
+    expected: Floats
+    pair_inner: Floats
+    pair_votes: Floats
     pair_same: NDArray[np.bool_]
 
 
@@ -182,7 +170,7 @@ class Assessment:
     case : Case
         The points, their subspaces and the settings.
     tolerated_missing : int or None
-        Missing entries per point up to which r_s is surely below 1; None if not known.
+        Missing entries per point up to which our bounds keep r_s below 1, if known.
     tsc, votes : Certificate
         Theorem 1 for TSC, and for the members of EKSS-0 that were fitted.
     tsc_graph, votes_graph : GraphFacts
@@ -237,7 +225,7 @@ def assess(
     Returns
     -------
     assessment : Assessment
-        `findings`, `answers`, `unmet` and `notes` put it into words.
+        :func:`explain` puts it into words.
 
     See Also
     --------
@@ -257,18 +245,21 @@ def assess(
     tau = votes_deviation(points, labels_of_members, f, case.rows)
     n_samples, n_members = labels_of_members.shape
     promised = promised_deviation(n_samples, n_members, case.failure)
-    by_angle, by_votes, for_any_seed = _certificates(
-        case, profile, ((None, 0.0), (f, tau), (f, promised))
+    by_angle, by_votes, any_seed = _certificates(
+        case, profile, (np.asarray, 0.0), (f, tau), (f, promised)
     )
+    wanted = None
+    if any_seed.phi > 0:
+        wanted = members_needed(n_samples, any_seed.phi, case.failure)
     progress("examining the graphs")
     return Assessment(
         case,
-        _tolerated(case.subspaces),
+        tolerated_missing(case.subspaces.bases),
         by_angle,
         graph_facts(tsc, case),
         by_votes,
         graph_facts(ekss0, case),
-        _promise(for_any_seed, n_samples, case.failure),
+        Promise(promised, any_seed.holds, any_seed.largest_q, wanted),
         _curve(case, labels_of_members, f),
         connection_guarantees(case.situation),
         ensemble_guarantees(case.situation, lambda z: float(f(np.asarray(z)))),
@@ -276,28 +267,7 @@ def assess(
     )
 
 
-def allowed_deviations(situation: Situation, f: Increasing) -> Constants:
-    """Evaluate C_1, C_2 and C_3 for an expected affinity f; 0 allows nothing."""
-    s = situation
-    shared = (s.n_features, s.dims, s.n_samples)
-    alpha = s.missing.within_lower
-    connected = [
-        connectedness_constant(f, n, dim) if dim > 1 else 0.0
-        for n, dim in zip(s.sizes, s.dims, strict=True)
-    ]
-    noisy = 0.0
-    if math.isfinite(s.noise):
-        noisy = separation_constant_noisy(f, s.max_affinity, s.noise, *shared)
-    return Constants(
-        separation_constant_disjoint(f, 1.0, 1.0 - s.ratio),
-        separation_constant_noisy(f, s.max_affinity, 0.0, *shared),
-        noisy,
-        separation_constant_disjoint(f, alpha, alpha - s.missing.cross_upper),
-        min(connected),
-    )
-
-
-def ensemble_guarantees(situation: Situation, f: Increasing) -> tuple[Guarantee, ...]:
+def ensemble_guarantees(s: Situation, f: Increasing) -> tuple[Guarantee, ...]:
     """Evaluate Theorems 4 to 7 for EKSS-0.
 
     Theorem 7 leaves constants open; in its place stands Lemma 1 with Theorem 3, which
@@ -305,31 +275,35 @@ def ensemble_guarantees(situation: Situation, f: Increasing) -> tuple[Guarantee,
     get one more condition, that the points lie on their subspaces; it cannot be
     checked where entries are missing.
     """
-    s, c = situation, allowed_deviations(situation, f)
     shared = (s.sizes, s.dims, s.q, s.n_members)
+    connected, alpha = _connectedness(s, f), s.missing.within_lower
     disjoint = disjoint_failure(
         *shared,
         ratio=s.ratio,
         rho=s.rho,
-        separation=c.disjoint,
-        connectedness=c.connected,
+        separation=separation_constant_disjoint(f, 1.0, 1.0 - s.ratio),
+        connectedness=connected,
     )
     bounded = bounded_affinity_failure(
         *shared,
         n_features=s.n_features,
         max_affinity=s.max_affinity,
-        separation=c.bounded,
-        connectedness=c.connected,
+        separation=_separation(s, f, noise=0.0),
+        connectedness=connected,
     )
     noisy = noisy_failure(
         *shared,
         n_features=s.n_features,
         max_affinity=s.max_affinity,
         noise=s.noise,
-        separation=c.noisy,
+        separation=_separation(s, f, s.noise),
     )
+    eta = alpha - s.missing.cross_upper
     missing = fixed_missing_failure(
-        *shared, ratio=s.missing.upper, rho=s.rho, separation=c.missing
+        *shared,
+        ratio=s.missing.upper,
+        rho=s.rho,
+        separation=separation_constant_disjoint(f, alpha, eta),
     )
     return (
         _for_exact_points(disjoint, s),
@@ -339,9 +313,8 @@ def ensemble_guarantees(situation: Situation, f: Increasing) -> tuple[Guarantee,
     )
 
 
-def projection_guarantee(situation: Situation) -> Guarantee:
+def projection_guarantee(s: Situation) -> Guarantee:
     """Evaluate Theorem 8 for TSC after a random projection, open constants set to 1."""
-    s, c = situation, allowed_deviations(situation, lambda z: z)
     reduced = reduced_failure(
         s.sizes,
         s.dims,
@@ -349,37 +322,53 @@ def projection_guarantee(situation: Situation) -> Guarantee:
         s.n_components,
         n_features=s.n_features,
         max_affinity=s.max_affinity,
-        separation=c.bounded,
-        connectedness=c.connected,
+        separation=_separation(s, float, noise=0.0),
+        connectedness=_connectedness(s, float),
         constant=OPEN_CONSTANT,
         concentration=OPEN_CONSTANT,
     )
     return _for_exact_points(reduced, s)
 
 
-def connection_guarantees(situation: Situation) -> tuple[Guarantee, ...]:
+def connection_guarantees(s: Situation) -> tuple[Guarantee, ...]:
     """Evaluate Theorem 2 for every cluster."""
-    s = situation
-    return tuple(
-        connectedness_failure(n, dim, s.q)
-        for n, dim in zip(s.sizes, s.dims, strict=True)
+    clusters = zip(s.sizes, s.dims, strict=True)
+    return tuple(connectedness_failure(n, dim, s.q) for n, dim in clusters)
+
+
+def _separation(s: Situation, f: Increasing, noise: float) -> float:
+    """Return C_2 of Lemma 2; 0, which allows nothing, where the noise is infinite."""
+    if not math.isfinite(noise):
+        return 0.0
+    return separation_constant_noisy(
+        f, s.max_affinity, noise, s.n_features, s.dims, s.n_samples
     )
 
 
-def largest_tolerated(
-    ratios: Callable[[int], MissingRatio], n_features: int
-) -> int | None:
-    """Find the most missing entries for which r_s, which grows, is surely below 1."""
-    if not ratios(0).upper < 1:
+def _connectedness(s: Situation, f: Increasing) -> float:
+    """Return the smallest C_3 of the clusters; 0 if one of them is a line."""
+    if min(s.dims) < 2:
+        return 0.0
+    clusters = zip(s.sizes, s.dims, strict=True)
+    return min(connectedness_constant(f, n, dim) for n, dim in clusters)
+
+
+def _for_exact_points(guarantee: Guarantee, s: Situation) -> Guarantee:
+    exact = Condition("points on subspaces", s.farthest, "<=", ON_SUBSPACE)
+    return replace(guarantee, conditions=(exact, *guarantee.conditions))
+
+
+def tolerated_missing(bases: Bases) -> int | None:
+    """Find the most missing entries for which our bounds keep r_s below 1."""
+    n_features = len(bases[0])
+    if n_features > _MOST_FEATURES:
         return None
-    low, high = 0, n_features
-    while high - low > 1:
-        middle = (low + high) // 2
-        if ratios(middle).upper < 1:
-            low = middle
-        else:
-            high = middle
-    return low
+
+    def too_many(n_missing: int) -> bool:
+        return not missing_ratio(bases, n_missing, max_subsets=1).upper < 1
+
+    tolerated = bisect_left(range(n_features), True, key=too_many)  # r_s grows
+    return tolerated - 1 if tolerated else None
 
 
 def graph_facts(outcome: Outcome, case: Case) -> GraphFacts:
@@ -404,11 +393,12 @@ def graph_facts(outcome: Outcome, case: Case) -> GraphFacts:
 
 
 def _connecting_q(outcome: Outcome, case: Case) -> int | None:
-    """Find the smallest q that connects every cluster, by bisection."""
-    low, high = case.situation.q, min(max(case.situation.sizes) - 1, _LARGEST_Q)
-    if outcome.neighbours is None or high <= low:
+    """Find the smallest q that connects every cluster, if there is one."""
+    largest = min(max(case.situation.sizes) - 1, _LARGEST_Q)
+    wider = range(case.situation.q + 1, largest + 1)
+    if outcome.neighbours is None or not wider:
         return None
-    nearest = outcome.neighbours(high)
+    nearest = outcome.neighbours(largest)
 
     def connects(q: int) -> bool:
         row, place = np.nonzero(nearest[:, :q] >= 0)
@@ -416,89 +406,49 @@ def _connecting_q(outcome: Outcome, case: Case) -> int | None:
         graph = csr_array((ones, (row, nearest[row, place])), shape=(n, n))
         return bool(cluster_components(graph, case.labels).max() == 1)
 
-    if not connects(high):
-        return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if connects(middle) else (middle, high)
-    return high
+    place = bisect_left(wider, True, key=connects)
+    return wider[place] if place < len(wider) else None
 
 
 def _certificates(
-    case: Case,
-    profile: NeighbourProfile,
-    cases: tuple[tuple[Monotone | None, float], ...],
+    case: Case, profile: NeighbourProfile, *cases: tuple[Monotone, float]
 ) -> list[Certificate]:
-    """Theorem 1 for every expected affinity f (None: the identity) and deviation."""
-    limits = []
-    for f, tau in cases:
-        far = profile.far if f is None else np.asarray(f(profile.far))
-        target = far + 2 * (tau + ROUNDING * (1 + tau))
-        limits.append(
-            np.nextafter(target, np.inf) if f is None else rises_above(f, target)
-        )
+    """Theorem 1 for every expected affinity f and deviation."""
+    limits = [
+        rises_above(f, f(profile.far) + 2 * (tau + ROUNDING * (1 + tau)))
+        for f, tau in cases
+    ]
     counts = count_nearer(case.points, case.labels, profile.rows, np.stack(limits))
     return [
-        _certificate(case.labels, profile, f, tau, count)
+        _certificate(case, profile, f, tau, count)
         for (f, tau), count in zip(cases, counts, strict=True)
     ]
 
 
 def _certificate(
-    labels: NDArray[np.integer],
-    profile: NeighbourProfile,
-    f: Monotone | None,
-    tau: float,
-    nearer: NDArray[np.int64],
+    case: Case, p: NeighbourProfile, f: Monotone, tau: float, nearer: Ints
 ) -> Certificate:
-    near, far = profile.near, profile.far
-    if f is not None:
-        near, far = np.asarray(f(near)), np.asarray(f(far))
-    gaps = (near - far) / 2
+    gaps, labels = p.gaps(f), case.labels
     fine = gaps - tau > ROUNDING * (1 + tau)
-    complete = len(profile.rows) == len(labels)
-    holds = (True if complete else None) if fine.all() else False
-    worst = np.argsort(gaps, kind="stable")[:_N_WORST]
-    named = tuple(
-        WorstPoint(
-            int(profile.rows[i]),
-            int(labels[profile.rows[i]]),
-            float(gaps[i]),
-            float(profile.near[i]),
-            float(profile.far[i]),
-            int(profile.rival[i]),
-            int(labels[profile.rival[i]]),
-        )
-        for i in worst
-    )
+    holds: bool | None = bool(fine.all())
+    if holds and not case.complete:
+        holds = None  # nothing is known of the other points
     phi = float(gaps.min())
+    columns = (p.rows, labels[p.rows], gaps, p.near, p.far, p.rival, labels[p.rival])
+    worst = [
+        WorstPoint(*(column[i].item() for column in columns))
+        for i in np.argsort(gaps, kind="stable")[:_N_WORST]
+    ]
     return Certificate(
-        holds,
-        phi,
-        tau,
-        phi - tau,
-        float(fine.mean()),
-        float((nearer > 0).mean()),
-        int(nearer.min()),
-        gaps,
-        named,
-    )
-
-
-def _promise(certificate: Certificate, n_samples: int, failure: float) -> Promise:
-    members = None
-    if certificate.phi > 0:
-        members = members_needed(n_samples, certificate.phi, failure)
-    return Promise(certificate.tau, certificate.holds, certificate.largest_q, members)
-
-
-def _tolerated(subspaces: LabelledSubspaces) -> int | None:
-    """Find the missing entries per point for which r_s is surely below 1."""
-    n_features = len(subspaces.bases[0])
-    if n_features > _MOST_FEATURES:
-        return None
-    return largest_tolerated(
-        lambda s: missing_ratio(subspaces.bases, s, max_subsets=1), n_features
+        holds=holds,
+        phi=phi,
+        tau=tau,
+        margin=phi - tau,
+        share=float(fine.mean()),
+        nearest_share=float((nearer > 0).mean()),
+        largest_q=int(nearer.min()),
+        gaps=gaps,
+        worst=tuple(worst),
     )
 
 
@@ -522,8 +472,3 @@ def _curve(case: Case, members: NDArray[Any], f: Monotone) -> Curve:
     grid = np.cos(np.linspace(np.pi / 2, 0, 61))
     same = labels[first] == labels[second]
     return Curve(grid, np.asarray(f(grid)), inner, votes, same)
-
-
-def _for_exact_points(guarantee: Guarantee, situation: Situation) -> Guarantee:
-    exact = Condition("points on subspaces", situation.farthest, "<=", ON_SUBSPACE)
-    return replace(guarantee, conditions=(exact, *guarantee.conditions))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from ekss.theory._types import Floats, Ints, Monotone
 
 _FULL = 2 * np.pi  # a turn of doubled angles
 _DRAWS_AT_A_TIME = 4096  # bounds memory at a few MB per candidate
@@ -26,8 +26,8 @@ class Coclustering:
         Standard deviation of that average.
     """
 
-    probability: NDArray[np.float64]
-    standard_error: NDArray[np.float64]
+    probability: Floats
+    standard_error: Floats
 
 
 def coclustering_probability(
@@ -70,14 +70,13 @@ def coclustering_probability(
 
     Notes
     -----
-    The paper's proof takes S_k to be one pair of antipodal sectors of angle phi, which
-    gives ((phi - theta)_+ + (theta - pi + phi)_+) / pi for each candidate. That is
-    right for K = 2 and for d = 1. For K > 2 and d > 1 an intersection of sector pairs
-    may consist of several: M = 0.8 I against diag(1, 0) and diag(0, 1) wins around
-    both diagonals. The overlap above counts all of them and equals the paper's formula
-    whenever there is one. For that triple it also increases from theta = pi/4 to pi/2,
-    so the proof's step "the conditional probability is non-increasing" fails; the
-    average p decreased in every case that was computed, which is not a proof.
+    The paper's proof takes S_k to be one pair of antipodal sectors, which is right for
+    K = 2 and for d = 1. For K > 2 and d > 1 there may be several: M = 0.8 I against
+    diag(1, 0) and diag(0, 1) wins around both diagonals. The overlap above counts all
+    of them and equals the paper's formula whenever there is one. For that triple it
+    also increases from theta = pi/4 to pi/2, so the proof's step "the conditional
+    probability is non-increasing" fails; the average p decreased in every case that
+    was computed, which is not a proof.
 
     Time grows with n_draws × (K × arcs + angles), whatever D is; memory is bounded by
     working on 4096 draws at a time.
@@ -94,8 +93,21 @@ def coclustering_probability(
     >>> result.probability.round(2)
     array([1.  , 0.61, 0.48])
     """
-    angles = _checked_angles(theta)
-    _check_sizes(n_candidates, dim, n_features, n_draws)
+    angles = np.asarray(theta, dtype=np.float64)
+    if not np.all((angles >= 0) & (angles <= np.pi / 2)):
+        raise ValueError(
+            "theta has values outside [0, pi/2]; the angle between two lines is "
+            "arccos(|<x, y>|)"
+        )
+    if n_candidates < 1:
+        raise ValueError(f"n_candidates={n_candidates} is below 1; choose at least 1")
+    if not 1 <= dim < n_features:
+        raise ValueError(
+            f"dim={dim} must be at least 1 and below n_features={n_features}; "
+            f"candidates that fill the space tie on every point"
+        )
+    if n_draws < 2:
+        raise ValueError(f"n_draws={n_draws} has no standard error; choose at least 2")
     rng = np.random.default_rng(random_state)
     total, squares = np.zeros(angles.size), np.zeros(angles.size)
     for first in range(0, n_draws, _DRAWS_AT_A_TIME):
@@ -121,7 +133,7 @@ def coclustering_function(
     n_angles: int = 129,
     n_draws: int = 100000,
     random_state: int | np.random.Generator = 0,
-) -> Callable[[NDArray[np.floating]], NDArray[np.float64]]:
+) -> Monotone:
     """Return f_{K,d} of Lemma 3 as a function of absolute inner products.
 
     The probabilities are computed on a grid of angles, made non-increasing in the
@@ -162,7 +174,7 @@ def coclustering_function(
     ).probability
     curve = np.minimum.accumulate(curve)
 
-    def f(inner: NDArray[np.floating]) -> NDArray[np.float64]:
+    def f(inner: Floats) -> Floats:
         angle = np.arccos(np.clip(np.abs(inner), 0, 1))
         return np.interp(angle, grid, curve)
 
@@ -170,25 +182,14 @@ def coclustering_function(
 
 
 def restricted_projections(
-    n_draws: int,
-    n_candidates: int,
-    dim: int,
-    n_features: int,
-    rng: np.random.Generator,
-) -> NDArray[np.float64]:
+    n_draws: int, n_candidates: int, dim: int, n_features: int, rng: np.random.Generator
+) -> Floats:
     """Draw projections on uniform subspaces, restricted to a fixed plane.
 
     By symmetry the plane may be the random part: it is spanned by the orthonormalised
     columns of a Gaussian D × 2 matrix G, and the subspace by the first d axes. With
     Gram matrices A of the first d rows and B of the others (Wishart, drawn from their
     Bartlett factors) and T^T T = A + B this is M = T^{-T} A T^{-1}.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> M = restricted_projections(1, 1, 1, 3, np.random.default_rng(0))[0, 0]
-    >>> bool(abs(np.linalg.det(M)) < 1e-12)
-    True
     """
     shape = (n_draws, n_candidates)
     a11, a12, a22 = _bartlett(dim, shape, rng)
@@ -208,20 +209,11 @@ def restricted_projections(
     return matrices
 
 
-def conditional_coclustering(
-    matrices: NDArray[np.floating], theta: NDArray[np.floating]
-) -> NDArray[np.float64]:
+def conditional_coclustering(matrices: Floats, theta: Floats) -> Floats:
     """Exact co-clustering probabilities given the candidates in the plane.
 
     This is sum_k |S_k ∩ (S_k + theta)| / pi of :func:`coclustering_probability`: the
     pair is rotated uniformly, the candidates are fixed.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> M = np.array([[[[1.0, 0.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 1.0]]]])
-    >>> conditional_coclustering(M, np.array([0.0, np.pi / 4])).round(12)
-    array([[1. , 0.5]])
     """
     draw, start, end, owner = winning_arcs(matrices)
     key = draw * matrices.shape[1] + owner
@@ -241,23 +233,14 @@ def conditional_coclustering(
     return result / _FULL
 
 
-def winning_arcs(
-    matrices: NDArray[np.floating],
-) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[Any], NDArray[np.int64]]:
+def winning_arcs(matrices: Floats) -> tuple[Ints, Floats, Floats, Ints]:
     """Cut the circle of doubled angles into arcs won by one candidate each.
 
     In u = 2t the quadratic forms are a_k + c_k cos u + s_k sin u, so two of them cross
     at most twice and each overtakes each other at most once per turn. Walking from 0
     to 2 pi along the upper envelope, the next winner is the first to overtake.
 
-    Draw, start, end and owner of every arc; the arcs of a draw cover [0, 2 pi].
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> *_, owner = winning_arcs(np.eye(2)[None, None])
-    >>> owner
-    array([0])
+    Returns draw, start, end and owner of every arc; those of a draw cover [0, 2 pi].
     """
     a = (matrices[..., 0, 0] + matrices[..., 1, 1]) / 2
     c = (matrices[..., 0, 0] - matrices[..., 1, 1]) / 2
@@ -277,12 +260,8 @@ def winning_arcs(
 
 
 def _distance_to_overtaking(
-    a: NDArray[Any],
-    c: NDArray[Any],
-    s: NDArray[Any],
-    owner: NDArray[np.int64],
-    position: NDArray[Any],
-) -> NDArray[np.float64]:
+    a: Floats, c: Floats, s: Floats, owner: Ints, position: Floats
+) -> Floats:
     """How far ahead each curve rises above the owner's; infinity if it never does."""
     k = owner[:, None]
     da = a - np.take_along_axis(a, k, 1)
@@ -299,7 +278,7 @@ def _distance_to_overtaking(
     return ahead
 
 
-def _pairs_of_equal(key: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any]]:
+def _pairs_of_equal(key: Ints) -> tuple[Floats, Floats]:
     """All ordered pairs of positions with equal keys, each with itself included."""
     order = np.argsort(key, kind="stable")
     ranked = key[order]
@@ -315,31 +294,9 @@ def _pairs_of_equal(key: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any]]
 
 def _bartlett(
     rows: int, shape: tuple[int, int], rng: np.random.Generator
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+) -> tuple[Floats, Floats, Floats]:
     """Upper triangular R with R^T R ~ Wishart_2(rows); singular for one row."""
     r11 = np.sqrt(rng.chisquare(rows, shape))
     r12 = rng.standard_normal(shape)
     r22 = np.sqrt(rng.chisquare(rows - 1, shape)) if rows > 1 else np.zeros(shape)
     return r11, r12, r22
-
-
-def _checked_angles(theta: ArrayLike) -> NDArray[np.float64]:
-    angles = np.asarray(theta, dtype=np.float64)
-    if not np.all((angles >= 0) & (angles <= np.pi / 2)):
-        raise ValueError(
-            "theta has values outside [0, pi/2]; the angle between two lines is "
-            "arccos(|<x, y>|)"
-        )
-    return angles
-
-
-def _check_sizes(n_candidates: int, dim: int, n_features: int, n_draws: int) -> None:
-    if n_candidates < 1:
-        raise ValueError(f"n_candidates={n_candidates} is below 1; choose at least 1")
-    if not 1 <= dim < n_features:
-        raise ValueError(
-            f"dim={dim} must be at least 1 and below n_features={n_features}; "
-            f"candidates that fill the space tie on every point"
-        )
-    if n_draws < 2:
-        raise ValueError(f"n_draws={n_draws} has no standard error; choose at least 2")

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ekss.core.scaling import unit_rows
-from ekss.core.spectrum import leading_spectrum
+from ekss.core.linalg import leading_spectrum, unit_rows
 from ekss.theory._missing import MissingRatio, missing_ratio
+from ekss.theory._types import Bases, Floats, Ints
 
 ENERGY = 0.95  # share of a cluster's energy that its subspace holds, as in the report
 _LARGEST_DIM = 128  # of a subspace; more directions are never computed
@@ -45,7 +44,7 @@ class LabelledSubspaces:
     names: tuple[int, ...]
     sizes: tuple[int, ...]
     dims: tuple[int, ...]
-    bases: tuple[NDArray[np.float64], ...]
+    bases: tuple[Floats, ...]
     outside: tuple[float, ...]
     farthest: tuple[float, ...]
     how: tuple[str, ...]
@@ -54,7 +53,7 @@ class LabelledSubspaces:
     def noise(self) -> float:
         """Sigma of Lemma 2 that would leave this much energy outside; inf if none.
 
-        A point y + e with noise of variance sigma^2 / D an entry, scaled to length 1,
+        A point y + e with noise of variance sigma^2 / D per entry, scaled to length 1,
         has the share sigma^2 (1 - d / D) / (1 + sigma^2) outside.
         """
         n_features = len(self.bases[0])
@@ -76,10 +75,10 @@ class SubspacePairs:
     angles in degrees, smallest first.
     """
 
-    affinities: NDArray[np.float64]
-    cosines: NDArray[np.float64]
+    affinities: Floats
+    cosines: Floats
     closest: tuple[int, int]
-    angles: NDArray[np.float64]
+    angles: Floats
 
 
 @dataclass(frozen=True)
@@ -158,9 +157,9 @@ class Case:
         Whether q and the noise were given rather than chosen here.
     """
 
-    points: NDArray[np.float64]
-    labels: NDArray[np.integer]
-    rows: NDArray[np.int64]
+    points: Floats
+    labels: Ints
+    rows: Ints
     subspaces: LabelledSubspaces
     pairs: SubspacePairs
     situation: Situation
@@ -287,21 +286,12 @@ def default_q(n_samples: int, n_clusters: int) -> int:
 
 
 def smallest_exponent(q: int, n: int) -> float:
-    """Return the smallest rho with q < n^rho, at most just under 1.
-
-    Examples
-    --------
-    >>> round(smallest_exponent(10, 100), 6)
-    0.5
-    """
-    exponent = math.log(q * (1 + 1e-9)) / math.log(n)
-    return min(exponent, math.nextafter(1.0, 0.0))
+    """Return the smallest rho with q < n^rho, at most just under 1."""
+    return min(math.log(q * (1 + 1e-9)) / math.log(n), math.nextafter(1.0, 0.0))
 
 
 def labelled_subspaces(
-    points: NDArray[np.float64],
-    labels: ArrayLike,
-    dim: int | None = None,
+    points: Floats, labels: ArrayLike, dim: int | None = None
 ) -> LabelledSubspaces:
     """Fit a subspace through the origin to the points of every label.
 
@@ -348,7 +338,7 @@ def labelled_subspaces(
     )
 
 
-def subspace_pairs(bases: Sequence[NDArray[np.floating]]) -> SubspacePairs:
+def subspace_pairs(bases: Bases) -> SubspacePairs:
     """Compare every pair of subspaces by affinity and by smallest angle.
 
     Examples
@@ -372,8 +362,8 @@ def subspace_pairs(bases: Sequence[NDArray[np.floating]]) -> SubspacePairs:
 
 
 def _checked(
-    points: NDArray[np.float64], labels: NDArray[Any], q: int | None, failure: float
-) -> tuple[NDArray[np.float64], int]:
+    points: Floats, labels: NDArray[Any], q: int | None, failure: float
+) -> tuple[Floats, int]:
     """Return points of unit length and q, or say what is wrong."""
     if not 0 < failure < 1:
         raise ValueError(
@@ -393,8 +383,8 @@ def _checked(
     empty = np.flatnonzero(~points.any(axis=1))
     if empty.size:
         raise ValueError(
-            f"{empty.size} points are zero, the first is row {empty[0]}; a zero vector "
-            "has no angle to any other point, so remove them"
+            f"{empty.size} of {len(points)} points are zero, the first is row "
+            f"{empty[0]}; a zero vector has no angle to any other point, so remove them"
         )
     names, sizes = np.unique(labels, return_counts=True)
     if len(names) < 2:
@@ -414,7 +404,7 @@ def _checked(
     return np.asarray(unit_rows(points), np.float64), q
 
 
-def _compared_rows(n_samples: int, n_rows: int | None, seed: int) -> NDArray[np.int64]:
+def _compared_rows(n_samples: int, n_rows: int | None, seed: int) -> Ints:
     most = n_rows or max(_FEWEST_ROWS, _MOST_PAIRS // n_samples)
     if n_samples <= most:
         return np.arange(n_samples)
@@ -422,14 +412,12 @@ def _compared_rows(n_samples: int, n_rows: int | None, seed: int) -> NDArray[np.
     return np.sort(rng.choice(n_samples, most, replace=False))
 
 
-def _cosines(U: NDArray[np.floating], V: NDArray[np.floating]) -> NDArray[np.float64]:
+def _cosines(U: Floats, V: Floats) -> Floats:
     """Cosines of the principal angles, largest first."""
     return np.minimum(np.linalg.svd(U.T @ V, compute_uv=False), 1.0)
 
 
-def _fit(
-    cluster: NDArray[np.float64], dim: int | None
-) -> tuple[NDArray[np.float64], float, float, str]:
+def _fit(cluster: Floats, dim: int | None) -> tuple[Floats, float, float, str]:
     """Return basis, share of energy outside, farthest distance, how dim was found."""
     most = min(*cluster.shape, _LARGEST_DIM)
     spectrum = leading_spectrum(cluster, dim or most)
@@ -443,7 +431,7 @@ def _fit(
     return basis, float(np.mean(distances**2)), float(distances.max()), how
 
 
-def _dimension(values: NDArray[np.float64], total: float, full: int) -> tuple[int, str]:
+def _dimension(values: Floats, total: float, full: int) -> tuple[int, str]:
     rank = int(np.sum(values > _NOTHING * values[0]))
     left = total - float(values[:rank] @ values[:rank])
     clear = values[rank - 1] > _CLEAR * values[0]

@@ -1,14 +1,14 @@
 """Lemma 1's ratio r_s: how far apart subspaces stay when entries are missing."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations, islice
 
 import numpy as np
-from numpy.typing import NDArray
 
-Bases = Sequence[NDArray[np.floating]] | NDArray[np.floating]
+from ekss.theory._types import Bases, Floats, Ints
+
 _CHUNK = 1024  # subsets treated at once, so memory does not grow with their number
 
 
@@ -90,11 +90,9 @@ def missing_ratio(
     return MissingRatio(lower, upper, exact, *parts)
 
 
-def checked_bases(bases: Bases) -> list[NDArray[np.floating]]:
+def checked_bases(bases: Bases) -> list[Floats]:
     """Return the bases as float64 arrays, refusing fewer than two or odd shapes."""
-    checked: list[NDArray[np.floating]] = [
-        np.asarray(basis, dtype=np.float64) for basis in bases
-    ]
+    checked: list[Floats] = [np.asarray(basis, dtype=np.float64) for basis in bases]
     if len(checked) < 2 or len({basis.shape[:1] for basis in checked}) > 1:
         raise ValueError(
             f"{len(checked)} bases of shapes {[b.shape for b in checked]} given; "
@@ -103,13 +101,13 @@ def checked_bases(bases: Bases) -> list[NDArray[np.floating]]:
     return checked
 
 
-def _positive(value: float, gram: NDArray[np.floating]) -> float:
+def _positive(value: float, gram: Floats) -> float:
     """Return an eigenvalue of a semidefinite matrix with rounding noise set to 0."""
     noise = 1e-13 * float(np.trace(gram))
     return value if value > noise else 0.0
 
 
-def _enumerated(bases: list[NDArray[np.floating]], size: int) -> tuple[float, float]:
+def _enumerated(bases: list[Floats], size: int) -> tuple[float, float]:
     """Return numerator and denominator over every D of at most ``size`` rows."""
     cross, within = 0.0, math.inf
     for removed in _subsets(len(bases[0]), size):
@@ -125,16 +123,14 @@ def _enumerated(bases: list[NDArray[np.floating]], size: int) -> tuple[float, fl
     return cross, within
 
 
-def _subsets(n: int, size: int) -> Iterator[NDArray[np.intp]]:
+def _subsets(n: int, size: int) -> Iterator[Ints]:
     for length in range(size + 1):
         subsets = combinations(range(n), length)
         while chunk := list(islice(subsets, _CHUNK)):
             yield np.array(chunk, dtype=np.intp).reshape(len(chunk), length)
 
 
-def _bounded(
-    bases: list[NDArray[np.floating]], size: int
-) -> tuple[float, float, float, float]:
+def _bounded(bases: list[Floats], size: int) -> tuple[float, float, float, float]:
     """Return lower and upper bounds of the numerator, then of the denominator."""
     weights = [np.linalg.norm(basis, axis=1) for basis in bases]
     removable = [_removable(basis, size) for basis in bases]
@@ -154,7 +150,7 @@ def _bounded(
     return cross_lower, cross_upper, within_lower, within_upper
 
 
-def _removable(basis: NDArray[np.floating], size: int) -> float:
+def _removable(basis: Floats, size: int) -> float:
     """Bound the largest squared singular value of any ``size`` rows."""
     by_norm = np.sort(np.sum(basis**2, axis=1))[-size:].sum()
     gershgorin = 0.0
@@ -168,9 +164,7 @@ def _removable(basis: NDArray[np.floating], size: int) -> float:
     return float(min(by_norm, gershgorin))
 
 
-def _attained_cross(
-    U: NDArray[np.floating], V: NDArray[np.floating], size: int
-) -> float:
+def _attained_cross(U: Floats, V: Floats, size: int) -> float:
     """Climb from each singular pair of U^T V to a large norm that some D attains."""
     whole = U.T @ V
     left, values, right = np.linalg.svd(whole, full_matrices=False)
@@ -190,7 +184,7 @@ def _attained_cross(
     return best
 
 
-def _attained_within(basis: NDArray[np.floating], size: int) -> float:
+def _attained_within(basis: Floats, size: int) -> float:
     """Descend from each eigenvector to a small eigenvalue that some D attains."""
     gram = basis.T @ basis
     best = math.inf

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array, csr_array, issparse
 from scipy.sparse.csgraph import connected_components
 
-Monotone = Callable[[NDArray[np.float64]], NDArray[Any]]
+from ekss.theory._types import Floats, Ints, Monotone
 
 _BLOCK_ENTRIES = 2**20  # inner products at a time: 8 MB, about a second-level cache
 _LARGEST_FIT = 4000  # points whose pairs are sorted: 60 n^2 bytes, 1 GB here
@@ -33,35 +33,29 @@ class AngularSeparation:
     phi : float
         The separation, the smallest of the gaps.
     gaps : ndarray of shape (n_samples,)
-        Half-difference of f between the q-th nearest point of the own cluster and the
+        Half-difference of f between the q-th nearest point of its own cluster and the
         nearest point of another.
     worst : ndarray of shape (min(10, n_samples),)
         The points with the smallest gaps, the smallest first.
     """
 
     phi: float
-    gaps: NDArray[np.float64]
-    worst: NDArray[np.int64]
+    gaps: Floats
+    worst: Ints
 
 
 @dataclass(frozen=True)
 class NeighbourProfile:
-    """For some points, how near their own cluster is, and how near another.
+    """For some points, how near their own cluster is, and how near another."""
 
-    Attributes
-    ----------
-    rows : ndarray of shape (n_rows,)
-        The points looked at.
-    near, far : ndarrays of shape (n_rows,)
-        q-th largest inner product with the own, largest with another cluster.
-    rival : ndarray of shape (n_rows,)
-        The point of another cluster that ``far`` belongs to.
-    """
+    rows: Ints  # the points looked at
+    near: Floats  # q-th largest inner product with its own cluster
+    far: Floats  # largest inner product with another cluster
+    rival: Ints  # the point that ``far`` belongs to
 
-    rows: NDArray[np.int64]
-    near: NDArray[np.float64]
-    far: NDArray[np.float64]
-    rival: NDArray[np.int64]
+    def gaps(self, f: Monotone) -> Floats:
+        """Half differences of f; the smallest is phi_q."""
+        return (np.asarray(f(self.near), float) - np.asarray(f(self.far), float)) / 2
 
 
 @dataclass(frozen=True)
@@ -79,12 +73,12 @@ class MonotoneFit:
         differ by rounding alone. Knots are farther apart.
     """
 
-    knots: NDArray[np.float64]
-    values: NDArray[np.float64]
+    knots: Floats
+    values: Floats
     tau: float
     resolution: float
 
-    def __call__(self, inner: NDArray[np.floating]) -> NDArray[np.float64]:
+    def __call__(self, inner: Floats) -> Floats:
         """Evaluate the step function."""
         reached = inner + self.resolution / 2
         position = np.searchsorted(self.knots, reached, side="right") - 1
@@ -113,7 +107,7 @@ class NfcCertificate:
     margin: float
     phi: float
     tau: float
-    worst: NDArray[np.int64]
+    worst: Ints
 
 
 def angular_separation(
@@ -152,11 +146,9 @@ def angular_separation(
     points, codes = _checked_points(X), _checked_labels(labels)
     _check_clusters(len(points), codes, q)
     profile = neighbour_profile(points, codes, q)
-    near, far = profile.near, profile.far
     if f is not None:
-        _check_monotone(f, np.concatenate([near, far]))
-        near, far = np.asarray(f(near), float), np.asarray(f(far), float)
-    gaps = (near - far) / 2
+        _check_monotone(f, np.concatenate([profile.near, profile.far]))
+    gaps = profile.gaps(f or np.asarray)
     worst = np.argsort(gaps, kind="stable")[:_N_WORST]
     return AngularSeparation(float(gaps[worst[0]]), gaps, worst)
 
@@ -200,19 +192,11 @@ def deviation(X: ArrayLike, affinity: Any, f: Monotone | None = None) -> float:
 
 
 def votes_deviation(
-    points: NDArray[np.float64],
-    members: NDArray[Any],
-    f: Monotone,
-    rows: NDArray[np.integer] | None = None,
+    points: Floats, members: NDArray[Any], f: Monotone, rows: Ints | None = None
 ) -> float:
     """Tau of Definition 1 for the co-association of members, without the matrix.
 
     ``members`` holds the label of every point (row) in every member (column).
-
-    Examples
-    --------
-    >>> votes_deviation(np.eye(2), np.array([[0, 0], [0, 1]]), np.square)
-    0.5
     """
     by_member = np.ascontiguousarray(members.T)
     return _largest_error(points, rows, f, lambda own: _votes(by_member, own))
@@ -280,11 +264,7 @@ def monotone_fit(X: ArrayLike, affinity: Any) -> MonotoneFit:
 
 
 def nfc_certificate(
-    X: ArrayLike,
-    labels: ArrayLike,
-    affinity: Any,
-    q: int,
-    f: Monotone | None = None,
+    X: ArrayLike, labels: ArrayLike, affinity: Any, q: int, f: Monotone | None = None
 ) -> NfcCertificate:
     """Certify that a q-nearest-neighbour graph has no false connections: Theorem 1.
 
@@ -293,14 +273,10 @@ def nfc_certificate(
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
-        Points as rows; inner products are those of the rows as given.
-    labels : array-like of shape (n_samples,)
-        The cluster of each point, at least two different ones.
+    X, labels, q
+        As in :func:`angular_separation`.
     affinity : ndarray or sparse array of shape (n_samples, n_samples)
         The graph takes the q largest entries of each row, the diagonal left out.
-    q : int
-        Number of neighbours, below the size of the smallest cluster.
     f : callable, default=None
         Non-decreasing function of an array of absolute inner products; if None the
         :func:`monotone_fit` of the affinity (at most 4000 points). The fit makes tau
@@ -343,15 +319,9 @@ def nfc_certificate(
 
 
 def neighbour_profile(
-    points: NDArray[np.float64],
-    labels: ArrayLike,
-    q: int,
-    rows: NDArray[np.integer] | None = None,
+    points: Floats, labels: ArrayLike, q: int, rows: Ints | None = None
 ) -> NeighbourProfile:
-    """Measure what Definition 2 compares, for all points or for some.
-
-    (f(near) - f(far)) / 2 is the gap of a point, phi_q the smallest gap.
-    """
+    """Measure what Definition 2 compares, for all points or for some."""
     codes = np.asarray(labels)
     chosen = np.arange(len(points)) if rows is None else np.asarray(rows, np.int64)
     near, far = np.empty(len(chosen)), np.empty(len(chosen))
@@ -368,21 +338,11 @@ def neighbour_profile(
 
 
 def count_nearer(
-    points: NDArray[np.float64],
-    labels: ArrayLike,
-    rows: NDArray[np.integer],
-    thresholds: NDArray[np.float64],
-) -> NDArray[np.int64]:
-    """Count points of the own cluster with inner products of at least a threshold.
+    points: Floats, labels: ArrayLike, rows: Ints, thresholds: Floats
+) -> Ints:
+    """Count points of the same cluster with inner products of at least a threshold.
 
     Thresholds and counts have the shape (n_thresholds, n_rows).
-
-    Examples
-    --------
-    >>> X = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
-    >>> count_nearer(X, [0, 0, 0], np.array([1]), np.array([[0.5], [0.7]]))
-    array([[2],
-           [1]])
     """
     codes = np.asarray(labels)
     counts = np.zeros(thresholds.shape, np.int64)
@@ -394,16 +354,8 @@ def count_nearer(
     return counts
 
 
-def rises_above(f: Monotone, targets: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Find the smallest inner products at which f is above each target.
-
-    Infinite where f stays at or below the target on [0, 1].
-
-    Examples
-    --------
-    >>> rises_above(np.square, np.array([0.25, 1.0])).round(9)
-    array([0.5, inf])
-    """
+def rises_above(f: Monotone, targets: Floats) -> Floats:
+    """Find the smallest inner products at which f is above each target, or infinity."""
     low, high = np.zeros(targets.shape), np.ones(targets.shape)
     for _ in range(_BISECTIONS):
         middle = (low + high) / 2
@@ -414,7 +366,7 @@ def rises_above(f: Monotone, targets: NDArray[np.float64]) -> NDArray[np.float64
     return np.where(np.asarray(f(high)) > targets, high, np.inf)
 
 
-def cluster_components(graph: Any, labels: ArrayLike) -> NDArray[np.int64]:
+def cluster_components(graph: Any, labels: ArrayLike) -> Ints:
     """Count the connected components of a graph inside each cluster.
 
     All ones and no false connections give correct clustering (Proposition 1).
@@ -448,8 +400,8 @@ def cluster_components(graph: Any, labels: ArrayLike) -> NDArray[np.int64]:
 
 
 def _blocks(
-    points: NDArray[np.float64], rows: NDArray[np.integer] | None = None
-) -> Iterator[tuple[slice, NDArray[np.int64], NDArray[np.float64]]]:
+    points: Floats, rows: Ints | None = None
+) -> Iterator[tuple[slice, Ints, Floats]]:
     """Yield positions in ``rows`` (None: all), the rows, and their |inner products|."""
     chosen = np.arange(len(points)) if rows is None else np.asarray(rows, np.int64)
     step = max(1, _BLOCK_ENTRIES // len(points))
@@ -460,10 +412,7 @@ def _blocks(
 
 
 def _largest_error(
-    points: NDArray[np.float64],
-    rows: NDArray[np.integer] | None,
-    f: Monotone,
-    affinity: Callable[[NDArray[np.int64]], NDArray[np.float64]],
+    points: Floats, rows: Ints | None, f: Monotone, affinity: Callable[[Ints], Floats]
 ) -> float:
     """Compare rows of an affinity with f of the inner products, off the diagonal."""
     largest = 0.0
@@ -474,7 +423,7 @@ def _largest_error(
     return largest
 
 
-def _votes(by_member: NDArray[Any], own: NDArray[np.int64]) -> NDArray[np.float64]:
+def _votes(by_member: NDArray[Any], own: Ints) -> Floats:
     """Return the rows ``own`` of the co-association matrix."""
     n_members, n_samples = by_member.shape
     total = np.zeros((len(own), n_samples), np.int32)
@@ -486,7 +435,7 @@ def _votes(by_member: NDArray[Any], own: NDArray[np.int64]) -> NDArray[np.float6
     return total / n_members
 
 
-def _rounding_of_products(points: NDArray[np.float64]) -> float:
+def _rounding_of_products(points: Floats) -> float:
     """Bound the difference of two computations of the same inner product.
 
     Each is within n_features eps |x| |y| of the exact value, to first order.
@@ -495,12 +444,12 @@ def _rounding_of_products(points: NDArray[np.float64]) -> float:
     return 2 * points.shape[1] * np.finfo(np.float64).eps * largest
 
 
-def _dense_rows(affinity: Any, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+def _dense_rows(affinity: Any, rows: Ints) -> Floats:
     block = affinity[rows]
     return np.asarray(block.toarray() if issparse(block) else block, dtype=np.float64)
 
 
-def _checked_points(X: ArrayLike) -> NDArray[np.float64]:
+def _checked_points(X: ArrayLike) -> Floats:
     points = np.asarray(X, dtype=np.float64)
     if points.ndim != 2 or not len(points):
         raise ValueError(f"X has shape {points.shape}; give one row per point")
@@ -509,7 +458,7 @@ def _checked_points(X: ArrayLike) -> NDArray[np.float64]:
     return points
 
 
-def _checked_labels(labels: ArrayLike) -> NDArray[np.int64]:
+def _checked_labels(labels: ArrayLike) -> Ints:
     return np.unique(np.ravel(labels), return_inverse=True)[1].astype(np.int64)
 
 
@@ -526,9 +475,11 @@ def _checked_affinity(affinity: Any, n_samples: int) -> Any:
     return matrix
 
 
-def _check_clusters(n_samples: int, codes: NDArray[np.int64], q: int) -> None:
+def _check_clusters(n_samples: int, codes: Ints, q: int) -> None:
     if len(codes) != n_samples:
-        raise ValueError(f"labels has {len(codes)} entries; give {n_samples}, one each")
+        raise ValueError(
+            f"labels has {len(codes)} entries; give one per point, {n_samples}"
+        )
     sizes = np.bincount(codes)
     if len(sizes) < 2:
         raise ValueError("labels has 1 cluster; separation needs at least 2")
@@ -539,7 +490,7 @@ def _check_clusters(n_samples: int, codes: NDArray[np.int64], q: int) -> None:
         )
 
 
-def _check_monotone(f: Monotone, inner: NDArray[np.float64]) -> None:
+def _check_monotone(f: Monotone, inner: Floats) -> None:
     """Look at f where it is used and on a grid between; decreasing is refused."""
     z = np.sort(np.append(inner, np.linspace(0.0, inner.max(), 1001)))
     drop = float(np.min(np.diff(np.asarray(f(z), dtype=np.float64))))

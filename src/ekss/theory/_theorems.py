@@ -18,7 +18,7 @@ true but weaker. `HOEFFDING_RATE` gives the sharper one.
 
 import math
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from types import MappingProxyType
@@ -26,12 +26,13 @@ from types import MappingProxyType
 import numpy as np
 from scipy.special import betainc, betaincinv, gammaln
 
-from ekss.theory._missing import Bases, checked_bases
+from ekss.theory._missing import checked_bases
+from ekss.theory._types import Bases, Increasing
 
 PAPER_RATE = 2 * math.sqrt(math.log(2))
 HOEFFDING_RATE = 2.0
 NOISY_RATE = 1 / 20  # the proof of Lemma 2 has c_2 > 1/20
-
+LARGEST_CAP = math.pi / 48  # radius that Theorem 2 allows
 
 _RELATIONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 
@@ -79,6 +80,11 @@ class Guarantee:
     def total(self) -> float:
         """The failure probability, at most 1; it means nothing unless ``applies``."""
         return min(1.0, sum(self.terms.values()))
+
+    @property
+    def failure(self) -> float | None:
+        """The failure probability; None where a condition fails."""
+        return self.total if self.applies else None
 
     @property
     def unmet(self) -> tuple[Condition, ...]:
@@ -145,12 +151,10 @@ def members_needed(
 
     Parameters
     ----------
-    n_samples : int
-        N, at least 2.
+    n_samples, deviation_rate
+        As in `deviation_failure`; n_samples is at least 2.
     tau, failure : float
         Deviation allowed, positive, and failure probability epsilon in (0, 1).
-    deviation_rate : float, default=PAPER_RATE
-        c_3: `PAPER_RATE`, or the sharper `HOEFFDING_RATE`.
 
     Returns
     -------
@@ -171,10 +175,8 @@ def members_needed(
     pairs = n_samples * (n_samples - 1)
     guess = math.ceil(math.log(pairs / failure) / (deviation_rate * tau**2))
     for n_members in (guess - 1, guess):  # rounding may move the solution by one
-        got = deviation_failure(
-            n_samples, tau, n_members, deviation_rate=deviation_rate
-        )
-        if got <= failure:
+        rate = deviation_rate
+        if deviation_failure(n_samples, tau, n_members, deviation_rate=rate) <= failure:
             return n_members
     return guess + 1
 
@@ -192,12 +194,10 @@ def promised_deviation(
 
     Parameters
     ----------
-    n_samples, n_members : int
-        N, at least 2, and B.
-    failure : float
-        epsilon, in (0, 1).
-    deviation_rate : float, default=PAPER_RATE
-        c_3.
+    n_samples, failure, deviation_rate
+        As in `members_needed`.
+    n_members : int
+        B.
 
     Returns
     -------
@@ -212,9 +212,7 @@ def promised_deviation(
     return math.sqrt(log_pairs / (deviation_rate * n_members))
 
 
-def separation_constant_disjoint(
-    f: Callable[[float], float], alpha: float, eta: float
-) -> float:
+def separation_constant_disjoint(f: Increasing, alpha: float, eta: float) -> float:
     r"""C_1 of Lemma 1: :math:`\{f(\alpha - \eta/2) - f(\alpha - \eta)\} / 2`.
 
     Parameters
@@ -241,7 +239,7 @@ def separation_constant_disjoint(
 
 
 def separation_constant_noisy(
-    f: Callable[[float], float],
+    f: Increasing,
     max_affinity: float,
     noise: float,
     n_features: int,
@@ -456,6 +454,16 @@ def cap_radius(fraction: float, dim: int) -> float:
     return math.acos(math.sqrt(betaincinv(0.5, half, 1 - 2 * fraction)))
 
 
+def dense_cap(n: int, dim: int, gamma: float = 3.0) -> float:
+    """Return the radius of a cap that covers gamma log n / n of the sphere."""
+    return cap_radius(min(max(gamma * math.log(n) / n, 0.0), 1.0), dim)
+
+
+def connecting_q(n: int, dim: int, gamma: float = 3.0) -> float:
+    """Return the q that Theorem 2 asks for: 4 (24 pi)^(d-1) gamma log n."""
+    return 4 * (24 * math.pi) ** (dim - 1) * gamma * math.log(n)
+
+
 def connectedness_conditions(
     n: int, dim: int, q: int, gamma: float = 3.0
 ) -> tuple[Condition, ...]:
@@ -488,12 +496,12 @@ def connectedness_conditions(
     """
     if n < 2 or dim < 1:
         raise ValueError(f"n={n} and dim={dim} must be at least 2 and 1; add points")
-    needed = 4 * (24 * math.pi) ** (dim - 1) * gamma * math.log(n)
-    radius = cap_radius(min(max(gamma * math.log(n) / n, 0.0), 1.0), dim)
+    radius = dense_cap(n, dim, gamma)
+    needed = connecting_q(n, dim, gamma)
     return (
         Condition("gamma", float(gamma), ">", 1.0),
         Condition("dim for connectedness", float(dim), ">=", 2.0),
-        Condition("cap radius", radius, "<", math.pi / 48),
+        Condition("cap radius", radius, "<", LARGEST_CAP),
         Condition("q against log n", float(q), ">=", needed),
         Condition("q against n", float(q), "<=", float(n)),
     )
@@ -506,10 +514,8 @@ def connectedness_failure(n: int, dim: int, q: int, gamma: float = 3.0) -> Guara
 
     Parameters
     ----------
-    n, dim, q : int
-        Points of the cluster, dimension of its subspace, neighbours kept.
-    gamma : float, default=3.0
-        Above 1.
+    n, dim, q, gamma
+        As in `connectedness_conditions`.
 
     Returns
     -------
@@ -526,7 +532,7 @@ def connectedness_failure(n: int, dim: int, q: int, gamma: float = 3.0) -> Guara
 
 
 def connectedness_constant(
-    f: Callable[[float], float], n: int, dim: int, gamma: float = 3.0
+    f: Increasing, n: int, dim: int, gamma: float = 3.0
 ) -> float:
     r"""C_3 of Theorem 2, the deviation under which a cluster stays connected.
 
@@ -565,12 +571,12 @@ def connectedness_constant(
         raise ValueError(
             f"n={n} and dim={dim} must both be at least 2; points on a line have no C_3"
         )
-    fraction = gamma * math.log(n) / n
-    theta = cap_radius(min(fraction, 1.0), dim)
-    if theta >= math.pi / 48:
+    theta = dense_cap(n, dim, gamma)
+    if theta >= LARGEST_CAP:
         return 0.0
     # L(S^{d-1}) / L(S^{d-2}) = sqrt(pi) Gamma((d-1)/2) / Gamma(d/2)
     areas = math.sqrt(math.pi) * math.exp(gammaln((dim - 1) / 2) - gammaln(dim / 2))
+    fraction = gamma * math.log(n) / n
     spread = ((dim - 1) / 3 * areas * fraction) ** (1 / (dim - 1))
     delta = min(12 * math.pi * spread, math.pi / 2 - 24 * theta)
     gap = f(math.cos(16 * theta)) - f(math.cos(16 * theta + delta))
@@ -621,70 +627,77 @@ def projection_dimension(
     return ProjectionDimension(limit, math.floor(ours) + 1, math.ceil(heckel))
 
 
-def lemma_one(
-    sizes: Sequence[int], dims: Sequence[int], ratio: float, rho: float
-) -> tuple[float, Condition]:
-    """Return the term of Lemma 1, and the condition on c_1 of the worst cluster."""
-    limit = (1 + ratio) / 2
-    rates = [
-        disjoint_rate(n, rho, inner_product_probability(limit, dim))
-        for n, dim in zip(sizes, dims, strict=True)
-    ]
-    return too_few_term(sizes, rates), Condition("rate c_1", min(rates), ">", 0.0)
+def _union(statement: str, *parts: Guarantee) -> Guarantee:
+    """Add the failure probabilities of the parts, and ask what all of them ask."""
+    terms = {name: term for part in parts for name, term in part.terms.items()}
+    conditions = tuple(c for part in parts for c in part.conditions)
+    return Guarantee(statement, MappingProxyType(terms), conditions)
 
 
-def lemma_two(
-    sizes: Sequence[int],
-    dims: Sequence[int],
-    q: int,
-    n_features: int,
-    max_affinity: float,
-    noise: float,
-) -> tuple[Condition, ...]:
-    """Return the conditions of Lemma 2 for the clusters listed."""
-    return noise_condition(
-        max_affinity,
-        noise,
-        sum(sizes),
-        n_features,
-        max(dims),
-        q=q,
-        smallest_cluster=min(sizes),
-    )
-
-
-def connecting_neighbours(
-    sizes: Sequence[int], dims: Sequence[int], q: int
-) -> tuple[Condition, ...]:
-    """Return q >= c_4 log N_max (gamma is 3), and that no cluster is a line."""
-    needed = 12 * (24 * math.pi) ** (max(dims) - 1) * math.log(max(sizes))
-    return (
-        Condition("q against log N_max", float(q), ">=", needed),
-        Condition("dim for connectedness", float(min(dims)), ">=", 2.0),
-    )
-
-
-def positive_constants(**constants: float) -> tuple[Condition, ...]:
-    """Return the condition that each constant is positive."""
+def _positive(**constants: float) -> tuple[Condition, ...]:
     return tuple(Condition(name, c, ">", 0.0) for name, c in constants.items())
 
 
-def too_few_term(sizes: Sequence[int], rates: Sequence[float]) -> float:
-    """Return the sum of N_k exp(-c (N_k - 1)), c given per cluster."""
-    pairs = zip(sizes, rates, strict=True)
-    return sum(n * math.exp(min(-rate * (n - 1), 0.0)) for n, rate in pairs)
+@dataclass(frozen=True)
+class _Clusters:
+    """What can fail, event by event; a theorem is a union of some of them."""
 
+    sizes: Sequence[int]
+    dims: Sequence[int]
+    q: int
 
-def disconnected_term(sizes: Sequence[int]) -> float:
-    """Return the sum of 2 / N_k^2, Theorem 2 for gamma 3 and N_k of 2 or more."""
-    return sum(2 / n**2 for n in sizes)
+    def near(self, name: str, ratio: float, rho: float, relation: str) -> Guarantee:
+        """Lemma 1: every point has q near neighbours in its cluster."""
+        rates = [
+            disjoint_rate(n, rho, inner_product_probability((1 + ratio) / 2, dim))
+            for n, dim in zip(self.sizes, self.dims, strict=True)
+        ]
+        conditions = (
+            Condition(name, ratio, "<", 1.0),
+            Condition("rate c_1", min(rates), ">", 0.0),
+            Condition("q against N_min^rho", self.q, relation, min(self.sizes) ** rho),
+        )
+        return Guarantee("Lemma 1", self._too_few(rates), conditions)
 
+    def near_despite_noise(
+        self, n_features: int, max_affinity: float, noise: float, rate: float
+    ) -> Guarantee:
+        """Lemma 2: the same for nearly orthogonal subspaces and noisy points."""
+        n_samples = sum(self.sizes)
+        conditions = noise_condition(
+            max_affinity,
+            noise,
+            n_samples,
+            n_features,
+            max(self.dims),
+            q=self.q,
+            smallest_cluster=min(self.sizes),
+        )
+        few = self._too_few([rate] * len(self.sizes))
+        terms = {"far points look near": 10 / n_samples, **few}
+        return Guarantee("Lemma 2", terms, conditions)
 
-def deviation_term(
-    sizes: Sequence[int], tau: float, n_members: int, rate: float
-) -> float:
-    """Return the term of Theorem 3 for all points together."""
-    return deviation_failure(sum(sizes), tau, n_members, deviation_rate=rate)
+    def connected(self) -> Guarantee:
+        """Theorem 2 for every cluster, with gamma = 3 and N_k of at least 2."""
+        needed = connecting_q(max(self.sizes), max(self.dims))
+        conditions = (
+            Condition("q against log N_max", float(self.q), ">=", needed),
+            Condition("dim for connectedness", float(min(self.dims)), ">=", 2.0),
+        )
+        terms = {"disconnected": sum(2 / n**2 for n in self.sizes)}
+        return Guarantee("Theorem 2", terms, conditions)
+
+    def deviation(self, n_members: int, rate: float, **constants: float) -> Guarantee:
+        """Theorem 3: no vote deviates by more than the smallest constant."""
+        n_samples, tau = sum(self.sizes), min(constants.values())
+        term = deviation_failure(n_samples, tau, n_members, deviation_rate=rate)
+        return Guarantee("Theorem 3", {"deviation": term}, _positive(**constants))
+
+    def _too_few(self, rates: Sequence[float]) -> dict[str, float]:
+        """Return the term sum N_k exp(-c (N_k - 1)), with c given per cluster."""
+        pairs = zip(self.sizes, rates, strict=True)
+        total = sum(n * math.exp(min(-rate * (n - 1), 0.0)) for n, rate in pairs)
+        return {"too few near neighbours": total}
 
 
 def disjoint_failure(
@@ -717,7 +730,7 @@ def disjoint_failure(
     separation, connectedness : float
         C_1 and C_3, for the f of EKSS-0.
     deviation_rate : float, default=PAPER_RATE
-        c_3: `PAPER_RATE`, or the sharper `HOEFFDING_RATE`.
+        c_3, see `deviation_failure`.
 
     Returns
     -------
@@ -730,21 +743,13 @@ def disjoint_failure(
     ...                  separation=0.1, connectedness=0.1).unmet[0].name
     'q against log N_max'
     """
-    near, rate = lemma_one(sizes, dims, ratio, rho)
-    tau = min(separation, connectedness)
-    conditions = (
-        Condition("ratio r_0", ratio, "<", 1.0),
-        rate,
-        *connecting_neighbours(sizes, dims, q),
-        Condition("q against N_min^rho", q, "<=", min(sizes) ** rho),
-        *positive_constants(C_1=separation, C_3=connectedness),
+    clusters, rate = _Clusters(sizes, dims, q), deviation_rate
+    return _union(
+        "Theorem 4",
+        clusters.near("ratio r_0", ratio, rho, "<="),
+        clusters.connected(),
+        clusters.deviation(n_members, rate, C_1=separation, C_3=connectedness),
     )
-    terms = {
-        "too few near neighbours": near,
-        "disconnected": disconnected_term(sizes),
-        "deviation": deviation_term(sizes, tau, n_members, deviation_rate),
-    }
-    return Guarantee("Theorem 4", MappingProxyType(terms), conditions)
 
 
 def bounded_affinity_failure(
@@ -792,19 +797,13 @@ def bounded_affinity_failure(
     ...     max_affinity=0.0, separation=0.1, connectedness=0.1).applies
     False
     """
-    tau = min(separation, connectedness)
-    conditions = (
-        *lemma_two(sizes, dims, q, n_features, max_affinity, 0.0),
-        *connecting_neighbours(sizes, dims, q),
-        *positive_constants(C_2=separation, C_3=connectedness),
+    clusters, rate = _Clusters(sizes, dims, q), deviation_rate
+    return _union(
+        "Theorem 5",
+        clusters.near_despite_noise(n_features, max_affinity, 0.0, noisy_rate),
+        clusters.connected(),
+        clusters.deviation(n_members, rate, C_2=separation, C_3=connectedness),
     )
-    terms = {
-        "far points look near": 10 / sum(sizes),
-        "too few near neighbours": too_few_term(sizes, [noisy_rate] * len(sizes)),
-        "disconnected": disconnected_term(sizes),
-        "deviation": deviation_term(sizes, tau, n_members, deviation_rate),
-    }
-    return Guarantee("Theorem 5", MappingProxyType(terms), conditions)
 
 
 def noisy_failure(
@@ -848,16 +847,12 @@ def noisy_failure(
     ...               max_affinity=0.0, separation=0.1).holds
     True
     """
-    conditions = (
-        *lemma_two(sizes, dims, q, n_features, max_affinity, noise),
-        *positive_constants(C_2=separation),
+    clusters = _Clusters(sizes, dims, q)
+    return _union(
+        "Theorem 6",
+        clusters.near_despite_noise(n_features, max_affinity, noise, noisy_rate),
+        clusters.deviation(n_members, deviation_rate, C_2=separation),
     )
-    terms = {
-        "far points look near": 10 / sum(sizes),
-        "too few near neighbours": too_few_term(sizes, [noisy_rate] * len(sizes)),
-        "deviation": deviation_term(sizes, separation, n_members, deviation_rate),
-    }
-    return Guarantee("Theorem 6", MappingProxyType(terms), conditions)
 
 
 def missing_failure(
@@ -907,25 +902,19 @@ def missing_failure(
     ...     rho=0.2, separation=0.1, c5=1.0, c6=1.0, c7=1.0).holds
     True
     """
-    fixed = fixed_missing_failure(
-        [n] * n_clusters,
-        [dim] * n_clusters,
-        q,
-        n_members,
-        ratio=ratio,
-        rho=rho,
-        separation=separation,
-        deviation_rate=deviation_rate,
-    )
+    clusters = _Clusters([n] * n_clusters, [dim] * n_clusters, q)
     room = n_features - 3 * c5 * dim - c5 * math.log(n_clusters)
     lost = 0.0
     if n_missing:
         per_entry = c5 * math.log(n_features * math.e / (2 * n_missing)) + c6
         lost = n_missing * per_entry
-    conditions = (Condition("room for missing entries", room, ">=", lost),)
-    terms = {**fixed.terms, "bases too close": 4 * math.exp(-c7 * n_features)}
-    return Guarantee(
-        "Theorem 7", MappingProxyType(terms), fixed.conditions + conditions
+    enough = Condition("room for missing entries", room, ">=", lost)
+    close = {"bases too close": 4 * math.exp(-c7 * n_features)}
+    return _union(
+        "Theorem 7",
+        clusters.near("ratio r_s", ratio, rho, "<"),
+        clusters.deviation(n_members, deviation_rate, C_1=separation),
+        Guarantee("Theorem 7", close, (enough,)),
     )
 
 
@@ -966,18 +955,12 @@ def fixed_missing_failure(
     ...                       separation=0.1).holds
     True
     """
-    near, rate = lemma_one(sizes, dims, ratio, rho)
-    conditions = (
-        Condition("ratio r_s", ratio, "<", 1.0),
-        rate,
-        Condition("q against N_min^rho", q, "<", min(sizes) ** rho),
-        *positive_constants(C_1=separation),
+    clusters = _Clusters(sizes, dims, q)
+    return _union(
+        "Lemma 1",
+        clusters.near("ratio r_s", ratio, rho, "<"),
+        clusters.deviation(n_members, deviation_rate, C_1=separation),
     )
-    terms = {
-        "too few near neighbours": near,
-        "deviation": deviation_term(sizes, separation, n_members, deviation_rate),
-    }
-    return Guarantee("Lemma 1", MappingProxyType(terms), conditions)
 
 
 def reduced_failure(
@@ -1016,7 +999,7 @@ def reduced_failure(
 
     Notes
     -----
-    The paper prints a minus before 2 N_k^{-2}; the union bound adds, and so do we.
+    See `bounded_affinity_failure` on the sign of 2 N_k^{-2}.
 
     Examples
     --------
@@ -1024,18 +1007,15 @@ def reduced_failure(
     ...     separation=0.1, connectedness=0.1, constant=1.0, concentration=1.0).applies
     False
     """
+    clusters = _Clusters(sizes, dims, q)
     tau = max(min(separation, connectedness), 0.0)
     needed = constant * math.log(sum(sizes)) / tau**2 if tau else math.inf
-    conditions = (
-        *lemma_two(sizes, dims, q, n_features, max_affinity, 0.0),
-        *connecting_neighbours(sizes, dims, q),
-        *positive_constants(C_2=separation, C_3=connectedness),
-        Condition("n_components against log N", float(n_components), ">", needed),
+    enough = Condition("n_components against log N", float(n_components), ">", needed)
+    moved = {"projection": 2 * math.exp(-concentration * tau**2 * n_components)}
+    positive = _positive(C_2=separation, C_3=connectedness)
+    return _union(
+        "Theorem 8",
+        clusters.near_despite_noise(n_features, max_affinity, 0.0, noisy_rate),
+        clusters.connected(),
+        Guarantee("Theorem 8", moved, (*positive, enough)),
     )
-    terms = {
-        "far points look near": 10 / sum(sizes),
-        "too few near neighbours": too_few_term(sizes, [noisy_rate] * len(sizes)),
-        "disconnected": disconnected_term(sizes),
-        "projection": 2 * math.exp(-concentration * tau**2 * n_components),
-    }
-    return Guarantee("Theorem 8", MappingProxyType(terms), conditions)

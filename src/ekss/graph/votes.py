@@ -1,0 +1,757 @@
+"""Votes of members: who shares base clusters with whom, never as N x N."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from threading import Event
+from typing import Any
+
+import numba
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from scipy.sparse import csr_array
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """The strongest neighbours of every point, strongest first.
+
+    Attributes
+    ----------
+    index : ndarray of shape (n_samples, q), int32
+        Neighbour indices; -1 where a point has fewer than q neighbours.
+    value : ndarray of shape (n_samples, q), float64
+        Their similarities, descending; 0 where ``index`` is -1.
+    """
+
+    index: NDArray[np.int32]
+    value: NDArray[np.float64]
+
+
+def directed_graph(neighbours: Neighbours, q: int | None = None) -> sparse.csr_array:
+    """Return the (n, n) graph with one edge from each point to its first q neighbours.
+
+    Parameters
+    ----------
+    neighbours : Neighbours
+        Lists with at least q entries per row.
+    q : int, default=None
+        How many to keep; all of them if None. Smaller values reuse the same lists,
+        so a sweep over q costs no further votes.
+    """
+    index, value = neighbours.index[:, :q], neighbours.value[:, :q]
+    n = index.shape[0]
+    present = index >= 0
+    # 32-bit indices, which scikit-learn asks of precomputed affinities
+    row = np.repeat(np.arange(n, dtype=np.int32), present.sum(axis=1))
+    graph = sparse.csr_array((value[present], (row, index[present])), shape=(n, n))
+    graph.sort_indices()
+    return graph
+
+
+def graph_of_rows(
+    neighbours: Neighbours, rows: NDArray[np.int64], n_samples: int
+) -> sparse.csr_array:
+    """Return the directed graph in which only the given rows have neighbours.
+
+    Parameters
+    ----------
+    neighbours : Neighbours
+        Lists of the given rows, in their order.
+    rows : ndarray of int
+        Which points the lists belong to.
+    n_samples : int
+        Number of all points.
+    """
+    q = neighbours.index.shape[1]
+    full = Neighbours(np.full((n_samples, q), -1, np.int32), np.zeros((n_samples, q)))
+    full.index[rows], full.value[rows] = neighbours.index, neighbours.value
+    return directed_graph(full)
+
+
+def symmetric_graph(neighbours: Neighbours, q: int | None = None) -> sparse.csr_array:
+    """Average row and column thresholding: (Z + Z^T) / 2 (the paper's Alg. 2).
+
+    Because similarities are symmetric, thresholding the columns gives the transpose
+    of thresholding the rows. A point is not its own neighbour.
+
+    Parameters
+    ----------
+    neighbours : Neighbours
+        Lists with at least q entries per row.
+    q : int, default=None
+        How many neighbours to keep per row; all of them if None.
+
+    Returns
+    -------
+    graph : csr_array of shape (n_samples, n_samples)
+        Symmetric, zero diagonal, at most 2 q n_samples entries.
+    """
+    rows = directed_graph(neighbours, q)
+    graph = sparse.csr_array((rows + rows.T) * 0.5)
+    graph.sort_indices()
+    return graph
+
+
+# Members are compared eight at a time and summed in 16 bits, twice, before the sum
+# goes into the 32-bit total: a loop over 32-bit numbers would use a quarter of the
+# lanes that a comparison of bytes can fill.
+_TILE_ROWS = 64
+_TILE_COLUMNS = 1024
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def _row_votes(
+    labels: NDArray[Any],
+    table: NDArray[np.uint16],
+    i: int,
+    first: int,
+    last: int,
+    votes: NDArray[np.uint32],
+    partial: NDArray[np.uint16],
+) -> None:
+    """Write the votes of row i with points first..last-1 into ``votes``."""
+    zero = np.uint16(0)
+    n_members, width = labels.shape[0], last - first
+    for j in range(width):
+        votes[j] = 0
+        partial[j] = 0
+    for b in range(0, n_members, 8):
+        row0, k0 = labels[b, first:last], labels[b, i]
+        row1, k1 = labels[b + 1, first:last], labels[b + 1, i]
+        row2, k2 = labels[b + 2, first:last], labels[b + 2, i]
+        row3, k3 = labels[b + 3, first:last], labels[b + 3, i]
+        row4, k4 = labels[b + 4, first:last], labels[b + 4, i]
+        row5, k5 = labels[b + 5, first:last], labels[b + 5, i]
+        row6, k6 = labels[b + 6, first:last], labels[b + 6, i]
+        row7, k7 = labels[b + 7, first:last], labels[b + 7, i]
+        w0, w1 = table[b, k0], table[b + 1, k1]
+        w2, w3 = table[b + 2, k2], table[b + 3, k3]
+        w4, w5 = table[b + 4, k4], table[b + 5, k5]
+        w6, w7 = table[b + 6, k6], table[b + 7, k7]
+        for j in range(width):
+            s = partial[j]
+            s = np.uint16(s + (w0 if row0[j] == k0 else zero))
+            s = np.uint16(s + (w1 if row1[j] == k1 else zero))
+            s = np.uint16(s + (w2 if row2[j] == k2 else zero))
+            s = np.uint16(s + (w3 if row3[j] == k3 else zero))
+            s = np.uint16(s + (w4 if row4[j] == k4 else zero))
+            s = np.uint16(s + (w5 if row5[j] == k5 else zero))
+            s = np.uint16(s + (w6 if row6[j] == k6 else zero))
+            s = np.uint16(s + (w7 if row7[j] == k7 else zero))
+            partial[j] = s
+        if b % 16 == 8 or b + 8 == n_members:
+            for j in range(width):
+                votes[j] += np.uint32(partial[j])
+                partial[j] = 0
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def _shuffle(value: np.uint32) -> np.uint32:
+    """Mix 32 bits; a bijection, so no two points of a row share a tie-break."""
+    value = np.uint32(value ^ (value >> np.uint32(16)))
+    value = np.uint32(value * np.uint32(0x7FEB352D))
+    value = np.uint32(value ^ (value >> np.uint32(15)))
+    value = np.uint32(value * np.uint32(0x846CA68B))
+    return np.uint32(value ^ (value >> np.uint32(16)))
+
+
+@numba.njit(nogil=True, cache=True, inline="always")
+def _rank_key(votes: np.uint32, i: int, j: int) -> np.uint64:
+    """Order by votes, then by a hash of the pair: strict within row i."""
+    salt = _shuffle(np.uint32(i))
+    tie = _shuffle(np.uint32(np.uint32(j) ^ salt))
+    return (np.uint64(votes) << np.uint64(32)) | np.uint64(tie)
+
+
+@numba.njit(nogil=True, cache=True)
+def _offer(
+    keys: NDArray[np.uint64], neighbours: NDArray[np.int32], key: np.uint64, j: int
+) -> None:
+    """Replace the smallest of a full min-heap by (key, j) and restore the heap."""
+    q = keys.shape[0]
+    place = 0
+    while True:
+        child = 2 * place + 1
+        if child >= q:
+            break
+        if child + 1 < q and keys[child + 1] < keys[child]:
+            child += 1
+        if keys[child] >= key:
+            break
+        keys[place] = keys[child]
+        neighbours[place] = neighbours[child]
+        place = child
+    keys[place] = key
+    neighbours[place] = j
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def scan_rows(
+    labels: NDArray[Any],
+    table: NDArray[np.uint16],
+    rows: NDArray[np.int64],
+    group: NDArray[np.int64],
+    n_offered: int,
+    both: bool,
+    votes: NDArray[np.uint32],
+    partial: NDArray[np.uint16],
+    keys: NDArray[np.uint64],
+    neighbours: NDArray[np.int32],
+) -> None:
+    """Offer the first points to rows that are not in their group.
+
+    With ``both`` only later points are offered to a row, and the row to these in turn:
+    every pair is looked at once, and the heaps ``keys`` and ``neighbours`` are those of
+    all points. Otherwise they are those of the rows. No other thread writes to them;
+    because the order is strict, merging the heaps of all threads gives the same rows
+    however rows are shared out. ``votes`` and ``partial`` are memory for a tile.
+    """
+    for first in range(0, n_offered, votes.shape[0]):
+        last = min(n_offered, first + votes.shape[0])
+        for r in range(rows.shape[0]):
+            i = rows[r]
+            start = max(first, i + 1) if both else first
+            if start >= last:
+                continue
+            _row_votes(labels, table, i, start, last, votes, partial)
+            heap = i if both else r
+            for j in range(start, last):
+                v = votes[j - start]
+                if v == 0 or group[j] == group[i]:
+                    continue
+                if np.uint64(v) >= keys[heap, 0] >> np.uint64(32):
+                    key = _rank_key(v, i, j)
+                    if key > keys[heap, 0]:
+                        _offer(keys[heap], neighbours[heap], key, j)
+                if both and np.uint64(v) >= keys[j, 0] >> np.uint64(32):
+                    key = _rank_key(v, j, i)
+                    if key > keys[j, 0]:
+                        _offer(keys[j], neighbours[j], key, i)
+
+
+def _tile_memory() -> tuple[NDArray[np.uint32], NDArray[np.uint16]]:
+    return np.empty(_TILE_COLUMNS, np.uint32), np.empty(_TILE_COLUMNS, np.uint16)
+
+
+@numba.njit(nogil=True, cache=True)
+def merge_heaps(
+    keys: NDArray[np.uint64],
+    neighbours: NDArray[np.int32],
+    other_keys: NDArray[np.uint64],
+    other_neighbours: NDArray[np.int32],
+) -> None:
+    """Offer every entry of the other worker's heaps to the first worker's."""
+    n, q = keys.shape
+    for i in range(n):
+        for r in range(q):
+            if other_keys[i, r] > keys[i, 0]:
+                _offer(keys[i], neighbours[i], other_keys[i, r], other_neighbours[i, r])
+
+
+# What the kernels of py expect: members in blocks of eight, and integer votes
+# of which two blocks still sum in 16 bits.
+MEMBERS_AT_ONCE = 8
+LARGEST_VOTE = (2**16 - 1) // (2 * MEMBERS_AT_ONCE)
+
+# Votes of clusters below this share of the mean cluster size are not raised further
+# when votes are divided by size: a cluster of two points is not a thousand times
+# better evidence than one of two thousand.
+SMALLEST_SIZE_SHARE = 1 / 16
+
+# Connections a stray point gets.
+_BRIDGES = 10
+
+# Stray points are compared with all others up to so many pairs, then with a sample.
+MAX_BRIDGE_PAIRS = 10**10
+
+# The scan over pairs is done in equal parts, so that progress can be reported.
+SCAN_CHUNKS = 64
+
+
+@dataclass(frozen=True)
+class Votes:
+    """Member labels and integer vote weights, ready for the compiled kernels.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_padded, n_samples), unsigned
+        Labels member by member, padded to a multiple of eight members.
+    table : ndarray of shape (n_padded, n_labels), uint16
+        Integer vote of a member for two points in its cluster k; 0 for padding.
+    unit : float
+        What an integer vote of 1 is worth, so that similarities lie in [0, 1].
+    """
+
+    labels: NDArray[Any]
+    table: NDArray[np.uint16]
+    unit: float
+
+    @property
+    def n_samples(self) -> int:
+        """Number of points."""
+        return int(self.labels.shape[1])
+
+
+def prepare_votes(
+    labels: ArrayLike, weights: ArrayLike | None = None, *, divide_by_size: bool = False
+) -> Votes:
+    r"""Turn member labels and weights into integer votes.
+
+    The co-association of the paper is
+    :math:`A_{ij} = \frac1B \sum_b w(b)\, 1\{i, j \text{ together in member } b\}`.
+    Integers make every sum exact, hence the same for any order and number of workers.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_samples, n_members)
+        Non-negative labels of every point in every member.
+    weights : array-like of shape (n_members,), default=None
+        Non-negative weight of each member; all 1 if None. The largest weight is
+        resolved to 1 part in 4095.
+    divide_by_size : bool, default=False
+        Divide each vote by the size of the cluster it comes from, which makes the
+        full matrix doubly stochastic up to the weights. Clusters smaller than 1/16
+        of their member's mean cluster size count as that size.
+
+    Returns
+    -------
+    votes : Votes
+    """
+    by_member, weight = _check_labels(labels, weights)
+    n_members, n_samples = by_member.shape
+    n_labels = int(by_member.max()) + 1
+    value = np.broadcast_to(weight[:, None], (n_members, n_labels))
+    if divide_by_size:
+        value = value * _inverse_sizes(by_member, n_labels)
+    largest = float(value.max())
+    unit = largest / LARGEST_VOTE if largest > 0 else 1.0
+    padding = -n_members % MEMBERS_AT_ONCE
+    table = np.zeros((n_members + padding, n_labels), np.uint16)
+    table[:n_members] = np.rint(value / unit)
+    if padding:
+        empty = np.zeros((padding, n_samples), by_member.dtype)
+        by_member = np.concatenate([by_member, empty])
+    return Votes(by_member, table, unit / n_members)
+
+
+def nearest_by_votes(
+    votes: Votes,
+    q: int,
+    *,
+    n_jobs: int | None = None,
+    report: Callable[[int], None] | None = None,
+) -> Neighbours:
+    """Find the q points that share most votes with each point.
+
+    Ties are broken by a hash of the pair. Among good members hundreds of pairs have
+    equal votes, and a choice by index would give every point the same few neighbours
+    and tear clusters apart; a hash makes a random, well connected graph.
+
+    Parameters
+    ----------
+    votes : Votes
+        From :func:`prepare_votes`.
+    q : int
+        Neighbours kept per point; a point's vote with itself does not count.
+    n_jobs : int, default=None
+        Threads; the result does not depend on it.
+    report : callable, default=None
+        Called with 1 after each of ``SCAN_CHUNKS`` equal parts of the work.
+
+    Returns
+    -------
+    neighbours : Neighbours
+
+    Notes
+    -----
+    Time: n_samples^2 n_members / 2 comparisons of bytes; memory: O(n_samples q) per
+    thread.
+    """
+    n = votes.n_samples
+    check_q(q, n)
+    n_workers = effective_n_jobs(n_jobs)
+    heaps = [_empty_heaps(n, q) for _ in range(n_workers)]
+    stop = Event()
+
+    def scan(worker: int) -> None:
+        for chunk in range(worker, SCAN_CHUNKS, n_workers):
+            if stop.is_set():
+                return
+            rows = np.flatnonzero(np.arange(n) // _TILE_ROWS % SCAN_CHUNKS == chunk)
+            scan_rows(
+                votes.labels,
+                votes.table,
+                rows,
+                np.arange(n),
+                n,
+                True,
+                *_tile_memory(),
+                *heaps[worker],
+            )
+            if report is not None:
+                report(1)
+
+    with ThreadPoolExecutor(n_workers) as pool:
+        try:
+            list(pool.map(scan, range(n_workers)))
+        finally:
+            stop.set()  # so that Ctrl-C ends the scan after the chunks under way
+    for keys, index in heaps[1:]:
+        merge_heaps(*heaps[0], keys, index)
+    return _sorted_neighbours(*heaps[0], votes.unit)
+
+
+def votes_outside(
+    votes: Votes, rows: NDArray[np.int64], group: NDArray[np.int64], q: int
+) -> sparse.csr_array:
+    """Connect the given rows to their q best points outside their own group.
+
+    Parameters
+    ----------
+    votes : Votes
+        From :func:`prepare_votes`.
+    rows : ndarray of int
+        The points that need a connection.
+    group : ndarray of shape (n_samples,), int
+        Group (for example the connected component) of every point.
+    q : int
+        Connections per row.
+
+    Returns
+    -------
+    graph : csr_array of shape (n_samples, n_samples)
+        Directed; rows that were not asked for, or that share no vote with any other
+        group, are empty.
+
+    Notes
+    -----
+    Time O(len(rows) n_samples n_members) byte comparisons up to 10^10 pairs. Beyond,
+    which takes more than 100,000 points, the rows choose from a random sample of the
+    points that makes so many pairs.
+    """
+    rows, group = np.asarray(rows, np.int64), np.asarray(group, np.int64)
+    n = votes.n_samples
+    n_offered = MAX_BRIDGE_PAIRS // max(len(rows), 1)
+    if n_offered >= n:
+        labels, positions, offered = votes.labels, rows, np.arange(n)
+    else:
+        offered = np.sort(np.random.default_rng(0).permutation(n)[:n_offered])
+        points = np.concatenate([offered, rows])
+        labels, group = votes.labels[:, points], group[points]
+        positions = np.arange(n_offered, len(points))
+    keys, index = _empty_heaps(len(rows), q)
+    scan_rows(
+        labels,
+        votes.table,
+        positions,
+        group,
+        len(offered),
+        False,
+        *_tile_memory(),
+        keys,
+        index,
+    )
+    found = _sorted_neighbours(keys, index, votes.unit)
+    in_all = np.where(found.index >= 0, offered[found.index], -1).astype(np.int32)
+    return graph_of_rows(Neighbours(in_all, found.value), rows, n)
+
+
+def bridge_by_votes(votes: Votes, q: int) -> partial[sparse.csr_array]:
+    """Return the bridge for :func:`ekss.graph.spectral_labels` on the graph of top q.
+
+    A stray point is connected by its few strongest votes outside its component, at
+    most as many as the graph keeps: they say where it belongs.
+    """
+    return partial(votes_outside, votes, q=min(q, _BRIDGES))
+
+
+def coassociation_topq(
+    labels: ArrayLike,
+    weights: ArrayLike | None,
+    q: int,
+    *,
+    divide_by_size: bool = False,
+    n_jobs: int | None = None,
+) -> sparse.csr_array:
+    """Return the co-association graph with the top q entries of each row and column.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_samples, n_members)
+        Labels of every point in every member.
+    weights : array-like of shape (n_members,) or None
+        Weight of each member; None for equal weights.
+    q : int
+        Entries kept per row, self-votes not counted.
+    divide_by_size : bool, default=False
+        Divide votes by the size of the cluster they come from.
+    n_jobs : int, default=None
+        Threads; the result does not depend on it.
+
+    Returns
+    -------
+    affinity : csr_array of shape (n_samples, n_samples)
+        Symmetric, zero diagonal: the paper's Thresh of the co-association matrix.
+
+    Examples
+    --------
+    >>> from ekss.graph import coassociation_topq
+    >>> labels = [[0, 1], [0, 1], [0, 0], [1, 0]]
+    >>> coassociation_topq(labels, None, 1).toarray()
+    array([[0. , 1. , 0. , 0. ],
+           [1. , 0. , 0. , 0. ],
+           [0. , 0. , 0. , 0.5],
+           [0. , 0. , 0.5, 0. ]])
+    """
+    votes = prepare_votes(labels, weights, divide_by_size=divide_by_size)
+    return symmetric_graph(nearest_by_votes(votes, q, n_jobs=n_jobs))
+
+
+def coassociation_dense(
+    labels: ArrayLike, weights: ArrayLike | None = None
+) -> NDArray[np.float64]:
+    """Return the full co-association matrix, for pictures of a few thousand points.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_samples, n_members)
+        Labels of every point in every member.
+    weights : array-like of shape (n_members,), default=None
+        Weight of each member; all 1 if None.
+
+    Returns
+    -------
+    coassociation : ndarray of shape (n_samples, n_samples)
+    """
+    by_member, weight = _check_labels(labels, weights)
+    n = by_member.shape[1]
+    total = np.zeros((n, n))
+    for member, w in zip(by_member, weight, strict=True):
+        total += w * (member[:, None] == member[None, :])
+    return total / len(weight)
+
+
+def _check_labels(
+    labels: ArrayLike, weights: ArrayLike | None
+) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Return labels member by member in their smallest type, and float weights."""
+    array = np.asarray(labels)
+    if array.ndim != 2 or 0 in array.shape:
+        raise ValueError(
+            f"labels has shape {array.shape}; pass (n_samples, n_members) with at "
+            "least one point and one member"
+        )
+    if array.dtype.kind not in "iu" or array.min() < 0:
+        raise ValueError("labels must be non-negative integers; renumber them from 0")
+    if array.dtype.kind == "i":
+        array = array.astype(np.min_scalar_type(int(array.max())))
+    by_member = np.ascontiguousarray(array.T)
+    n_members = len(by_member)
+    weight = np.ones(n_members) if weights is None else np.asarray(weights, np.float64)
+    if weight.shape != (n_members,):
+        raise ValueError(
+            f"weights has shape {weight.shape}; pass one weight for each of the "
+            f"{n_members} members"
+        )
+    if not np.isfinite(weight).all() or (weight < 0).any():
+        raise ValueError("weights must be finite and not negative")
+    return by_member, weight
+
+
+def _inverse_sizes(by_member: NDArray[Any], n_labels: int) -> NDArray[np.float64]:
+    """One over cluster size, bounded for tiny clusters; 0 for labels not in use."""
+    n_samples = by_member.shape[1]
+    sizes = np.stack([np.bincount(m, minlength=n_labels) for m in by_member])
+    mean_size = n_samples / np.maximum((sizes > 0).sum(axis=1), 1)
+    floor = np.maximum(SMALLEST_SIZE_SHARE * mean_size, 1.0)
+    return np.where(sizes > 0, 1 / np.maximum(sizes, floor[:, None]), 0.0)
+
+
+def check_q(q: int, n_samples: int) -> None:
+    """Refuse a number of neighbours that no point can have."""
+    if not 1 <= q <= n_samples - 1:
+        raise ValueError(
+            f"q={q} must lie between 1 and n_samples-1={n_samples - 1}: "
+            "a point has no more neighbours than that"
+        )
+
+
+def _empty_heaps(n: int, q: int) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
+    return np.zeros((n, q), np.uint64), np.full((n, q), -1, np.int32)
+
+
+def _sorted_neighbours(
+    keys: NDArray[np.uint64], index: NDArray[np.int32], unit: float
+) -> Neighbours:
+    """Sort each row's heap from strongest to weakest and turn keys into values."""
+    order = np.argsort(keys, axis=1)[:, ::-1]
+    keys = np.take_along_axis(keys, order, axis=1)
+    value = (keys >> np.uint64(32)).astype(np.float64) * unit
+    return Neighbours(np.take_along_axis(index, order, axis=1), value)
+
+
+# Members whose tables of shares are held at once: they stay in the cache of a core.
+_MEMBERS_HELD = 8
+# Columns of such a table are a multiple of this, so that whole vectors are added.
+_LANES = 32
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def _count_together(
+    by_member: NDArray[Any], columns: NDArray[np.uint32], tables: NDArray[np.float32]
+) -> None:
+    """Count the points of each base cluster in each column, member by member."""
+    for b in range(by_member.shape[0]):
+        for c in range(columns.shape[0]):
+            for i in range(columns.shape[1]):
+                tables[b, by_member[b, i], columns[c, i]] += 1
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def _add_tables(
+    by_member: NDArray[Any],
+    tables: NDArray[np.float32],
+    each: NDArray[np.float32],
+    shares: NDArray[np.float32],
+    itself: NDArray[np.float32],
+) -> None:
+    """Add to every point's row the rows of its base clusters, and its own share."""
+    for i in range(by_member.shape[1]):
+        for b in range(by_member.shape[0]):
+            m = by_member[b, i]
+            itself[i] += each[b, m]
+            for k in range(shares.shape[1]):
+                shares[i, k] += tables[b, m, k]
+
+
+def companion_shares(
+    member_labels: NDArray[Any], labels: NDArray[np.integer], n_clusters: int
+) -> NDArray[np.float32]:
+    r"""Share of each cluster among the companions of each point.
+
+    A companion of point i in a member is another point of its base cluster; with
+    :math:`n_{mk}` points of cluster k in base cluster m of size :math:`s_m`, cluster
+    k has the share :math:`(n_{mk} - 1\{i \in k\}) / (s_m - 1)` of them. The mean over
+    members is returned; a member in which a point is alone adds nothing.
+
+    Parameters
+    ----------
+    member_labels : ndarray of shape (n_points, n_members)
+        Labels of every member.
+    labels : ndarray of shape (n_points,)
+        In 0, ..., n_clusters - 1.
+    n_clusters : int
+
+    Returns
+    -------
+    shares : ndarray of shape (n_points, n_clusters)
+
+    Notes
+    -----
+    No pair of points is looked at: O(n_points n_members n_clusters) additions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> members = np.array([[0], [0], [0], [1], [1]])
+    >>> companion_shares(members, np.array([0, 0, 1, 1, 1]), 2)
+    array([[0.5, 0.5],
+           [0.5, 0.5],
+           [1. , 0. ],
+           [0. , 1. ],
+           [0. , 1. ]], dtype=float32)
+    """
+    return shares_of_cuts(member_labels, [labels], [n_clusters])[0]
+
+
+def shares_of_cuts(
+    member_labels: NDArray[Any],
+    cuts: Sequence[NDArray[np.integer]],
+    n_clusters: Sequence[int],
+) -> list[NDArray[np.float32]]:
+    """Return the :func:`companion_shares` of several partitions, found together.
+
+    That is some times faster than one by one; with more than a hundred clusters in
+    all there is nothing more to gain.
+    """
+    by_member = np.ascontiguousarray(member_labels.T)
+    n_members, n_points = by_member.shape
+    ends = np.cumsum(n_clusters)
+    columns = np.stack(cuts).astype(np.uint32)
+    columns[1:] += ends[:-1, None].astype(np.uint32)
+    n_columns = -(-int(ends[-1]) // _LANES) * _LANES
+    tables = np.empty((_MEMBERS_HELD, int(by_member.max()) + 1, n_columns), np.float32)
+    shares = np.zeros((n_points, n_columns), np.float32)
+    itself = np.zeros(n_points, np.float32)
+    for first in range(0, n_members, _MEMBERS_HELD):
+        some = by_member[first : first + _MEMBERS_HELD]
+        tables[:] = 0
+        _count_together(some, columns, tables)
+        companions = tables[:, :, : ends[0]].sum(axis=2) - 1
+        each = np.where(companions > 0, 1 / (np.maximum(companions, 1) * n_members), 0)
+        tables *= each[:, :, None]
+        _add_tables(some, tables, each, shares, itself)
+    for column in columns:
+        shares[np.arange(n_points), column] -= itself
+    return np.split(shares[:, : ends[-1]], ends[:-1], axis=1)
+
+
+def edge_shares(
+    graph: csr_array, labels: NDArray[np.integer], n_clusters: int
+) -> NDArray[np.float64]:
+    """Share of each cluster in the edge weight of each point; 0 without edges.
+
+    Parameters
+    ----------
+    graph : csr_array of shape (n_points, n_points)
+        Non-negative, with zero diagonal.
+    labels : ndarray of shape (n_points,)
+        In 0, ..., n_clusters - 1.
+    n_clusters : int
+
+    Returns
+    -------
+    shares : ndarray of shape (n_points, n_clusters)
+    """
+    n_points = len(labels)
+    indicator = csr_array(
+        (np.ones(n_points), (np.arange(n_points), labels)), shape=(n_points, n_clusters)
+    )
+    weight = (graph @ indicator).toarray()
+    total = weight.sum(axis=1, keepdims=True)
+    return weight / np.where(total > 0, total, 1.0)
+
+
+def cluster_silhouettes(
+    shares: NDArray[np.floating], labels: NDArray[np.integer]
+) -> NDArray[np.float64]:
+    r"""Mean over each cluster of :math:`(a - b) / \max(a, b)`.
+
+    a is a point's share of its own cluster, b the largest share of another. 1 means
+    that all companions are in the cluster, 0 that as many are in another one. A
+    point without companions counts 0.
+
+    Parameters
+    ----------
+    shares : ndarray of shape (n_points, n_clusters)
+    labels : ndarray of shape (n_points,)
+        In 0, ..., n_clusters - 1, each used.
+
+    Returns
+    -------
+    silhouettes : ndarray of shape (n_clusters,), in [-1, 1]
+    """
+    at = np.arange(len(labels))
+    own = np.maximum(shares[at, labels], 0).astype(np.float64)
+    others = shares.copy()
+    others[at, labels] = 0
+    other = others.max(axis=1).astype(np.float64)
+    larger = np.maximum(own, other)
+    each = (own - other) / np.where(larger > 0, larger, 1.0)
+    return np.bincount(labels, each) / np.bincount(labels)
