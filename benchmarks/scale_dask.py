@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import resource
 import time
 from typing import Any
 
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 from ekss import EKSS
 from ekss.core.linalg import random_bases
 from ekss.metrics import clustering_error
+from ekss.runtime.memory import peak_bytes
 
 FEATURES, CLUSTERS, DIM, NOISE, MEMBERS = 50, 10, 5, 0.1, 100
 
@@ -67,7 +67,7 @@ def planted_labels(heights: tuple[int, ...], bases: NDArray[Any]) -> NDArray[np.
 
 def peak_memory() -> tuple[int, float]:
     """Return the id of this process and the most memory it ever had, in MB."""
-    return os.getpid(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return os.getpid(), peak_bytes() / 2**20
 
 
 def measure(client: Client, n_rows: int, height: int) -> dict[str, float | int]:

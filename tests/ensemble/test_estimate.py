@@ -28,10 +28,10 @@ LIKELY = replace(WORK, all_pairs=False)
 SAMPLED = replace(WORK, voted=10_000)
 
 FIT_IN_A_FRESH_PROCESS = """
-import json, re, resource, sys
-from pathlib import Path
+import json, sys
 import numpy as np
 from ekss import EKSS, CutOptions, KSSMember
+from ekss.runtime.memory import peak_bytes
 
 shape, params = json.loads(sys.argv[1])
 n, n_features = shape
@@ -51,11 +51,7 @@ EKSS(
     random_state=0,
     **params,
 ).fit(X)
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-status = Path("/proc/self/status")
-if status.exists():  # ru_maxrss is at least that of the parent process
-    peak = int(re.search(r"VmHWM:\\s+([0-9]+)", status.read_text())[1])
-print(peak * (1 if sys.platform == "darwin" else 1024))
+print(peak_bytes())
 """
 
 

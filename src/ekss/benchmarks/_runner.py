@@ -23,8 +23,9 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from ekss.benchmarks._versions import code_in, code_of, peak_megabytes, provenance
+from ekss.benchmarks._versions import code_in, code_of, provenance
 from ekss.runtime.files import write_atomically
+from ekss.runtime.memory import peak_bytes
 
 Result = dict[str, Any]
 Row = dict[str, Any]
@@ -358,7 +359,7 @@ def _in_child(work: Work, cell: Cell, threads: int, send: Connection) -> None:
         content = {"failed": f"out of memory: {error}"}
     except Exception as error:
         content = {"failed": f"{type(error).__name__}: {error}"}
-    content["peak_megabytes"] = peak_megabytes()
+    content["peak_megabytes"] = round(peak_bytes() / 2**20, 1)
     send.send(content)
     send.close()
 

@@ -239,17 +239,6 @@ def _versions() -> dict[str, str]:
     return found
 
 
-def peak_megabytes() -> float:
-    """Return the largest memory this process has had."""
-    # Unlike ru_maxrss this does not count the process that started us.
-    if told := _line_of("/proc/self/status", "VmHWM"):
-        return round(int(told.split()[0]) / 1024, 1)
-    import resource  # not on every system
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return round(peak / (2**20 if sys.platform == "darwin" else 1024), 1)
-
-
 def _cpu_name() -> str:
     told = _line_of("/proc/cpuinfo", "model name")
     return told or platform.processor() or platform.machine()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -148,6 +149,17 @@ def resident_bytes() -> float:
     """Return the memory that this process has now; 0 where nothing tells."""
     words = _read("/proc/self/statm").split()
     return float(words[1]) * os.sysconf("SC_PAGE_SIZE") if words else 0.0
+
+
+def peak_bytes() -> float:
+    """Return the most memory that this process has held so far."""
+    # ru_maxrss also counts the process that started this one, so it comes second.
+    if found := re.search(r"VmHWM:\s+(\d+)", _read("/proc/self/status")):
+        return 1024.0 * int(found[1])
+    import resource  # not on every system
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return float(peak if sys.platform == "darwin" else 1024 * peak)
 
 
 def _read_words(text: str) -> float | None:
