@@ -152,8 +152,9 @@ def assign_all(X: NDArray[np.floating], candidates: Candidates) -> Assignment:
     gain = np.empty(block, X.dtype)
     for first in range(0, n, block):
         rows = X[first : first + block]
-        if len(rows) < block:
-            products, along = products[:, : len(rows)], along[:, : len(rows)]
+        if len(rows) < block:  # the last block; contiguous, as kernels are compiled
+            products = np.empty((len(directions), len(rows)), X.dtype)
+            along = np.empty((len(offsets), len(rows)), X.dtype)
         np.matmul(directions, rows.T, out=products)
         if len(offsets):
             np.matmul(offsets, rows.T, out=along)
