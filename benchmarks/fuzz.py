@@ -179,7 +179,6 @@ def parameters(rng: Rng) -> str:
     names += ["n_neighbors", "memory_limit", "verbose", "member", "cut", "max_samples"]
     names += [
         "remove_components",
-        "labels_dir",
         "warm_start",
         "update",
         "alpha",

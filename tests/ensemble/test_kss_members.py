@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ekss import EKSS, KSSMember
+from ekss import EKSS, CutOptions, KSSMember
 from ekss.datasets import make_union_of_subspaces
 from ekss.ensemble import chain, vote
 from ekss.ensemble.decide import Geometry, Plan
@@ -135,7 +135,7 @@ def test_without_warm_start_and_seed_members_are_new(points):
 def test_labels_kept_in_a_file_are_the_same(points, tmp_path):
     options = {"n_members": 12, "random_state": 0}
     in_memory = EKSS(3, **options).fit(points)
-    on_disk = EKSS(3, labels_dir=tmp_path, **options).fit(points)
+    on_disk = EKSS(3, cut=CutOptions(labels_dir=tmp_path), **options).fit(points)
     assert isinstance(on_disk.member_labels_, np.memmap)
     np.testing.assert_array_equal(on_disk.member_labels_, in_memory.member_labels_)
     np.testing.assert_array_equal(on_disk.labels_, in_memory.labels_)
@@ -146,14 +146,20 @@ def test_labels_kept_in_a_file_are_the_same(points, tmp_path):
 
 
 def test_labels_in_a_file_grow_with_a_warm_start(points, tmp_path):
-    model = EKSS(3, n_members=6, warm_start=True, labels_dir=tmp_path, random_state=0)
+    model = EKSS(
+        3,
+        n_members=6,
+        warm_start=True,
+        cut=CutOptions(labels_dir=tmp_path),
+        random_state=0,
+    )
     model.fit(points).set_params(n_members=10).fit(points)
     whole = EKSS(3, n_members=10, random_state=0).fit(points)
     np.testing.assert_array_equal(model.member_labels_, whole.member_labels_)
 
 
 def test_models_that_share_a_folder_share_no_file(points, tmp_path):
-    options = {"n_members": 8, "labels_dir": tmp_path}
+    options = {"n_members": 8, "cut": CutOptions(labels_dir=tmp_path)}
     first = EKSS(3, random_state=0, **options).fit(points)
     kept = np.array(first.member_labels_)
     # fewer points: had the file been opened again, reading the first would be fatal
@@ -171,7 +177,9 @@ def test_models_that_share_a_folder_share_no_file(points, tmp_path):
 def test_files_that_an_ensemble_outgrows_are_deleted(points, tmp_path, monkeypatch):
     monkeypatch.setattr(chain, "RULES", replace(chain.RULES, steps=(4, 8, 16)))
     monkeypatch.setattr(vote, "_halves_agreement", lambda *a, **k: 0.0)
-    model = EKSS(3, labels_dir=tmp_path, remove_components=0, random_state=0)
+    model = EKSS(
+        3, cut=CutOptions(labels_dir=tmp_path), remove_components=0, random_state=0
+    )
     model.fit(points)
     assert model.n_members_ == 16
     (path,) = tmp_path.iterdir()
@@ -180,7 +188,9 @@ def test_files_that_an_ensemble_outgrows_are_deleted(points, tmp_path, monkeypat
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, MemoryError])
 def test_files_of_a_fit_that_fails_are_deleted(points, tmp_path, monkeypatch, error):
-    model = EKSS(3, n_members=6, labels_dir=tmp_path, random_state=0).fit(points)
+    model = EKSS(
+        3, n_members=6, cut=CutOptions(labels_dir=tmp_path), random_state=0
+    ).fit(points)
     before, kept = list(tmp_path.iterdir()), np.array(model.member_labels_)
 
     def fail(*args, **kwargs):
@@ -200,6 +210,6 @@ def test_files_of_a_fit_that_fails_are_deleted(points, tmp_path, monkeypatch, er
 
 def test_folder_that_is_not_there_is_refused(points, tmp_path):
     with pytest.raises(ValueError, match=r"labels_dir=.*none' is not a directory"):
-        EKSS(3, n_members=5, labels_dir=tmp_path / "none").fit(points)
+        EKSS(3, n_members=5, cut=CutOptions(labels_dir=tmp_path / "none")).fit(points)
     with pytest.raises(TypeError, match="labels_dir=3 is int"):
-        EKSS(3, n_members=5, labels_dir=3).fit(points)
+        EKSS(3, n_members=5, cut=CutOptions(labels_dir=3)).fit(points)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import ceil
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
@@ -311,6 +312,9 @@ class CutOptions(BaseEstimator):
     pairs : {"auto", "all", "likely"}, default="auto"
         Which pairs of points are compared for a graph: all of them, or those that share
         base clusters often. "auto" is all up to 50000 points, then the likely ones.
+    labels_dir : path, default=None
+        Directory in which the labels of the members are kept as a memory map while
+        their votes are counted, and afterwards; None keeps them in memory.
 
     Examples
     --------
@@ -325,11 +329,13 @@ class CutOptions(BaseEstimator):
         cutters: Sequence[Cutter] | None = None,
         score: Score | None = None,
         pairs: str = "auto",
+        labels_dir: str | Path | None = None,
     ) -> None:
         self.divide_by_size = divide_by_size
         self.cutters = cutters
         self.score = score
         self.pairs = pairs
+        self.labels_dir = labels_dir
 
     def __hash__(self) -> int:
         return hash(repr(self))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -89,9 +88,6 @@ class EKSS(SubspaceClusterer):
         other row gets its cluster by its base clusters in one pass over X. "auto" is
         all rows up to 20000 of them in memory, otherwise 10000, or 100 per cluster if
         that is more; None is all rows.
-    labels_dir : path, default=None
-        Directory in which the labels of the members are kept as a memory map; None
-        keeps them in memory.
     warm_start : bool, default=False
         Keep decisions and members of the last fit where they would come out the same,
         so that a larger ``n_members`` costs only the new ones.
@@ -200,7 +196,6 @@ class EKSS(SubspaceClusterer):
         n_neighbors: int | str = "auto",
         cut: CutOptions | None = None,
         max_samples: int | str | None = "auto",
-        labels_dir: str | Path | None = None,
         warm_start: bool = False,
         memory_limit: int | str | None = None,
         n_jobs: int | None = None,
@@ -217,7 +212,6 @@ class EKSS(SubspaceClusterer):
         self.n_neighbors = n_neighbors
         self.cut = cut
         self.max_samples = max_samples
-        self.labels_dir = labels_dir
         self.warm_start = warm_start
         self.memory_limit = memory_limit
         self.n_jobs = n_jobs
@@ -242,7 +236,7 @@ class EKSS(SubspaceClusterer):
         workers = check_workers(self.n_jobs, self.verbose)
         rows, names = self._checked_rows(X)
         wishes = self._wishes(rows.shape)
-        directory = check_directory("labels_dir", self.labels_dir)
+        directory = check_directory("labels_dir", wishes.cut.labels_dir)
         known: EarlierFit | None = None
         if self.warm_start:
             known = getattr(self, "_known", None)
