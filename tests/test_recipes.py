@@ -105,16 +105,16 @@ def test_cut(own_file, data):
 def test_rival(changed_package, data, tmp_path):
     run = changed_package("A rival")
     np.save(tmp_path / "X.npy", data.data)
-    run("-m", "ekss", "cluster", "X.npy", "-k", "4", "--method", "lsr", "-o", "y.csv")
-    assert "lsr" in run("-m", "ekss", "cluster", "--help")
+    run("-m", "ekss", "cluster", "X.npy", "-k", "4", "--method", "ridge", "-o", "y.csv")
+    assert "ridge" in run("-m", "ekss", "cluster", "--help")
     code = (
         "import ekss; from ekss.benchmarks import METHODS;"
-        "print(ekss.LSR(3), METHODS['lsr'].title, METHODS['lsr'].estimator)"
+        "print(ekss.Ridge(3), METHODS['ridge'].title, METHODS['ridge'].estimator)"
     )
     assert run("-c", code).split() == [
-        "LSR(n_clusters=3)",
-        "LSR",
-        "ekss.estimators._lsr:LSR",
+        "Ridge(n_clusters=3)",
+        "Ridge",
+        "ekss.estimators._ridge:Ridge",
     ]
     labels = np.loadtxt(tmp_path / "y.csv", delimiter=",", skiprows=1, usecols=-1)
     assert clustering_error(data.target, labels.astype(int)) == 0

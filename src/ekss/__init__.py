@@ -12,7 +12,11 @@ if TYPE_CHECKING:
     from ekss.ensemble import CutOptions, KSSMember
     from ekss.estimators import (
         EKSS,
+        GSC,
         KSS,
+        LRR,
+        LRSC,
+        LSR,
         SSC,
         SSCOMP,
         TSC,
@@ -26,7 +30,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EKSS",
+    "GSC",
     "KSS",
+    "LRR",
+    "LRSC",
+    "LSR",
     "SSC",
     "SSCOMP",
     "TSC",

@@ -18,6 +18,10 @@ CLASSES = {
     "ssc": "ekss.estimators:SSC",
     "sscomp": "ekss.estimators:SSCOMP",
     "ensc": "ekss.estimators:EnSC",
+    "gsc": "ekss.estimators:GSC",
+    "lsr": "ekss.estimators:LSR",
+    "lrsc": "ekss.estimators:LRSC",
+    "lrr": "ekss.estimators:LRR",
 }
 
 

@@ -10,7 +10,11 @@ from sklearn.base import clone
 import ekss
 from ekss import (
     EKSS,
+    GSC,
     KSS,
+    LRR,
+    LRSC,
+    LSR,
     SSC,
     SSCOMP,
     TSC,
@@ -34,6 +38,10 @@ ESTIMATORS = [
     SSC(3, random_state=0),
     SSCOMP(3, random_state=0),
     EnSC(3, random_state=0),
+    GSC(3, random_state=0),
+    LSR(3, random_state=0),
+    LRSC(3, random_state=0),
+    LRR(3, random_state=0),
     LabelFreeSearch(TSC(3), random_state=0),
 ]
 

@@ -11,7 +11,11 @@ from sklearn.exceptions import ConvergenceWarning
 import ekss
 from ekss import (
     EKSS,
+    GSC,
     KSS,
+    LRR,
+    LRSC,
+    LSR,
     SSC,
     SSCOMP,
     TSC,
@@ -31,6 +35,10 @@ MODELS = [
     SSC(3, random_state=0),
     SSCOMP(3, random_state=0),
     EnSC(3, random_state=0),
+    GSC(3, random_state=0),
+    LSR(3, random_state=0),
+    LRSC(3, random_state=0),
+    LRR(3, random_state=0),
     LabelFreeSearch(TSC(3), {"n_neighbors": [3, 5]}, n_jobs=2, random_state=0),
 ]
 nine = pytest.mark.parametrize("model", MODELS, ids=lambda m: type(m).__name__)

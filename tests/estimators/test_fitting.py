@@ -13,7 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from ekss import (
     EKSS,
+    GSC,
     KSS,
+    LRR,
+    LRSC,
+    LSR,
     SSC,
     SSCOMP,
     TSC,
@@ -35,6 +39,10 @@ MODELS = [
     SSC(3, random_state=0),
     SSCOMP(3, random_state=0),
     EnSC(3, random_state=0),
+    GSC(3, random_state=0),
+    LSR(3, random_state=0),
+    LRSC(3, random_state=0),
+    LRR(3, random_state=0),
     LabelFreeSearch(TSC(3), random_state=0),
 ]
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -8,7 +8,11 @@ import pytest
 
 from ekss import (
     EKSS,
+    GSC,
     KSS,
+    LRR,
+    LRSC,
+    LSR,
     SSC,
     SSCOMP,
     TSC,
@@ -29,6 +33,10 @@ ESTIMATORS = {
     "SSC": SSC(2, random_state=0, tol=1e-2),
     "SSCOMP": SSCOMP(2, random_state=0),
     "EnSC": EnSC(2, random_state=0),
+    "GSC": GSC(2, random_state=0),
+    "LSR": LSR(2, random_state=0),
+    "LRSC": LRSC(2, random_state=0),
+    "LRR": LRR(2, random_state=0),
     "LabelFreeSearch": LabelFreeSearch(TSC(2), random_state=0),
     "UnitRows": UnitRows(),
     "RemoveComponents": RemoveComponents(1),

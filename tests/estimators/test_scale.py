@@ -6,7 +6,11 @@ from scipy.sparse import csr_array
 
 from ekss import (
     EKSS,
+    GSC,
     KSS,
+    LRR,
+    LRSC,
+    LSR,
     SSC,
     SSCOMP,
     TSC,
@@ -42,6 +46,10 @@ ESTIMATORS = {
     "SSCOMP, bridged": lambda **options: SSCOMP(3, n_nonzero=1, **options),
     "EnSC": lambda **options: EnSC(3, gamma=10, **options),
     "EnSC, bridged": lambda **options: EnSC(3, gamma=1.01, l1_ratio=1.0, **options),
+    "GSC": lambda **options: GSC(3, 2, **options),
+    "LSR": lambda **options: LSR(3, **options),
+    "LRSC": lambda **options: LRSC(3, **options),
+    "LRR": lambda **options: LRR(3, **options),
     "LabelFreeSearch": lambda normalize, random_state: LabelFreeSearch(
         TSC(3, normalize=normalize), {"n_neighbors": [3, 5]}, random_state=random_state
     ),

@@ -22,8 +22,12 @@ METHODS = {
     "SSC": {},
     "SSCOMP": {},
     "EnSC": {},
+    "GSC": {},
+    "LSR": {},
+    "LRSC": {},
+    "LRR": {},
 }
-GRAPHS = {"EKSS", "TSC", "SSC", "SSCOMP", "EnSC"}
+GRAPHS = {"EKSS", "TSC", "SSC", "SSCOMP", "EnSC", "GSC", "LSR", "LRSC", "LRR"}
 HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(1)>&amp;'
 
 

@@ -493,7 +493,22 @@ for _name, _title, _has, _sweeps in _PAPERS_METHODS:
         )
     )
 
-# Methods of the package that the paper does not have run as they are.
+# Methods of the package that the paper does not have: the same choices for all sets.
+_ALPHA_AND_NEIGHBORS = ((0.01, 10), (0.03, 4), (0.1, 4), (0.1, 10), (0.3, 5))
+_FURTHER_SWEEPS = {
+    "gsc": _sweep("n_neighbors", *6 * ((3, 5, 10, 20),)),
+    "lsr": _sweep("alpha n_neighbors", *6 * (_ALPHA_AND_NEIGHBORS,)),
+    "lrsc": _sweep("alpha n_neighbors", *6 * (((0.0, 4), *_ALPHA_AND_NEIGHBORS[:4]),)),
+    "lrr": _sweep("alpha", *6 * ((0.3, 1.0, 3.0),)),
+}
 for _name, _place in CLASSES.items():
     if _name != "paper" and _name not in METHODS:
-        register_method(Method(_name, _place.partition(":")[2], _place))
+        register_method(
+            Method(
+                _name,
+                _place.partition(":")[2],
+                _place,
+                searched=_name in _FURTHER_SWEEPS,
+                sweeps=_FURTHER_SWEEPS.get(_name, {}),
+            )
+        )

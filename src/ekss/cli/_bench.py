@@ -48,8 +48,8 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
         str,
         typer.Option(
             "all",
-            help="Comma-separated: ekss, kss, copkss, mkf, tsc, ssc, sscomp, ensc; or "
-            "all.",
+            help="Comma-separated: ekss, kss, copkss, mkf, tsc, ssc, sscomp, ensc, "
+            "gsc, lsr, lrsc, lrr; or all.",
         ),
     ),
     "profile": (ProfileName, "quick"),

@@ -71,7 +71,8 @@ def cluster(
         int | None,
         shared.number(
             metavar="Q",
-            help="Neighbours kept per point in the graph (ekss, paper, tsc).",
+            help="Neighbours kept per point in the graph (ekss, paper, tsc, gsc, lsr, "
+            "lrsc, lrr).",
             show_default="from the data; paper: N/6K",
         ),
     ] = None,
@@ -98,7 +99,7 @@ def cluster(
         shared.number(
             metavar="T",
             help="Most iterations: of a member (ekss, paper; 0 is the paper's EKSS-0), "
-            "or of the method (not tsc, sscomp).",
+            "or of the method (kss, copkss, mkf, ssc, ensc, lrr).",
             show_default="ekss: 5; paper: 3; or the method's default",
         ),
     ] = None,

@@ -9,7 +9,9 @@ from ekss.estimators._base import (
 from ekss.estimators._copkss import CoPKSS
 from ekss.estimators._ekss import EKSS
 from ekss.estimators._ensc import EnSC
+from ekss.estimators._gsc import GSC
 from ekss.estimators._kss import KSS
+from ekss.estimators._low_rank import LRR, LRSC, LSR
 from ekss.estimators._mkf import MedianKFlats
 from ekss.estimators._paper import PaperEKSS
 from ekss.estimators._search import LabelFreeSearch
@@ -19,7 +21,11 @@ from ekss.estimators._tsc import TSC
 
 __all__ = [
     "EKSS",
+    "GSC",
     "KSS",
+    "LRR",
+    "LRSC",
+    "LSR",
     "SSC",
     "SSCOMP",
     "TSC",

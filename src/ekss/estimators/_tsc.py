@@ -94,12 +94,12 @@ class TSC(AffinityClusterer):
         self.verbose = verbose
 
     def _check_parameters(self, points: NDArray[np.floating]) -> None:
-        _resolve_neighbors(self.n_neighbors, len(points), self.n_clusters)
+        neighbors_of(self.n_neighbors, len(points), self.n_clusters)
 
     def _build_affinity(
         self, points: NDArray[np.floating], workers: Workers
     ) -> Similarity:
-        q = _resolve_neighbors(self.n_neighbors, len(points), self.n_clusters)
+        q = neighbors_of(self.n_neighbors, len(points), self.n_clusters)
         parts = map_blocks(
             lambda rows: nearest_by_angle(points, q, rows=rows),
             len(points),
@@ -114,7 +114,7 @@ class TSC(AffinityClusterer):
         return Similarity(affinity, {"n_neighbors_": q})
 
 
-def _resolve_neighbors(n_neighbors: str | int, n_samples: int, n_clusters: int) -> int:
+def neighbors_of(n_neighbors: str | int, n_samples: int, n_clusters: int) -> int:
     """Apply the rule of the EKSS paper's experiments, or check the number given."""
     if is_auto("n_neighbors", n_neighbors, "an integer"):
         return min(max(3, ceil(n_samples / (20 * n_clusters))), n_samples - 1)

@@ -1,0 +1,117 @@
+"""GSC, LSR, LRSC and LRR: the scikit-learn interface, planted recovery, edge cases."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from ekss import GSC, LRR, LRSC, LSR
+from ekss.core.low_rank import low_rank_rows, ridge_rows
+from ekss.datasets import make_union_of_subspaces
+from ekss.metrics import clustering_error, false_connection_rate
+
+KINDS = [GSC, LSR, LRSC, LRR]
+each = pytest.mark.parametrize("kind", KINDS)
+
+
+@pytest.mark.filterwarnings("ignore::ekss.ClusteringWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks([kind(n_clusters=2) for kind in KINDS])
+def test_sklearn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def planted():
+    return make_union_of_subspaces(
+        n_subspaces=3,
+        dims=3,
+        n_features=40,
+        n_per_subspace=60,
+        noise=0.05,
+        random_state=0,
+        return_X_y=True,
+    )
+
+
+@each
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_planted_clusters_are_recovered(planted, kind, dtype):
+    X, y = planted
+    model = kind(3, random_state=0).fit(X.astype(dtype))
+    assert clustering_error(y, model.labels_) == 0
+    assert false_connection_rate(model.affinity_, y) < 0.02
+
+
+@each
+def test_labels_equal_for_one_and_two_jobs(planted, kind):
+    one = kind(3, random_state=0, n_jobs=1).fit(planted[0])
+    two = kind(3, random_state=0, n_jobs=2).fit(planted[0])
+    np.testing.assert_array_equal(one.labels_, two.labels_)
+    assert (one.affinity_ != two.affinity_).nnz == 0
+
+
+@pytest.mark.parametrize(("kind", "rows"), [(LSR, ridge_rows), (LRSC, low_rank_rows)])
+def test_graph_holds_the_largest_normalised_coefficients(planted, kind, rows):
+    X, _ = planted
+    model = kind(3, n_neighbors=6, random_state=0).fit(X)
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+    Y = rows(unit, model.alpha * len(X) / 3)
+    C = Y @ Y.T
+    roots = np.sqrt(np.diag(C))
+    C = np.abs(C / np.outer(roots, roots))
+    np.fill_diagonal(C, 0)
+    least = np.sort(C, axis=1)[:, -6][:, None]
+    Z = np.where(C >= least, C, 0)
+    np.testing.assert_allclose(model.affinity_.toarray(), (Z + Z.T) / 2, atol=1e-8)
+
+
+def test_lrr_tells_outliers_by_their_errors():
+    X, _ = make_union_of_subspaces(
+        3, 3, n_features=40, n_per_subspace=40, random_state=1, return_X_y=True
+    )
+    outliers = np.random.default_rng(0).standard_normal((10, 40))
+    X = np.vstack([X / np.linalg.norm(X, axis=1, keepdims=True), outliers])
+    X[-10:] /= np.linalg.norm(X[-10:], axis=1, keepdims=True)
+    model = LRR(3, alpha=0.5, random_state=0).fit(X)
+    assert model.errors_[:-10].max() < model.errors_[-10:].min()
+    assert model.gap_ <= model.tol
+
+
+def test_lrr_says_that_it_did_not_converge(planted):
+    with pytest.warns(ConvergenceWarning, match="max_iter=2 iterations"):
+        model = LRR(3, max_iter=2, random_state=0).fit(planted[0])
+    assert model.gap_ > model.tol
+    assert model.n_iter_ == 2
+
+
+def test_gsc_takes_the_dimension_and_neighbours_that_are_given(planted):
+    model = GSC(3, 2, n_neighbors=4, random_state=0).fit(planted[0])
+    assert (model.subspace_dim_, model.n_neighbors_) == (2, 4)
+    auto = GSC(3, random_state=0).fit(planted[0])
+    assert auto.subspace_dim_ == 3
+
+
+@each
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"n_neighbors": 0}, ValueError, "n_neighbors=0 is below 1"),
+        ({"n_neighbors": 8}, ValueError, "n_neighbors=8 exceeds n_samples-1=7"),
+        ({"n_clusters": 9}, ValueError, "n_clusters=9 exceeds n_samples=8"),
+        ({"alpha": -1.0}, ValueError, "alpha=-1.0 is outside"),
+        ({"alpha": "low"}, TypeError, "alpha='low' is str"),
+        ({"subspace_dim": 4}, ValueError, "subspace_dim=4 exceeds n_features=3"),
+    ],
+)
+def test_bad_parameters_are_refused(kind, options, error, message):
+    X = np.random.default_rng(5).standard_normal((8, 3))
+    if not set(options) <= set(kind().get_params()):
+        return
+    with pytest.raises(error, match=message):
+        kind(**{"n_clusters": 2, **options}).fit(X)
+
+
+def test_lrr_refuses_a_weight_of_zero():
+    with pytest.raises(ValueError, match="alpha=0 leaves every point unexplained"):
+        LRR(2, alpha=0).fit(np.eye(5))
