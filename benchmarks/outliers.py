@@ -179,7 +179,7 @@ def run(parts: list[str]) -> None:
     done, code = known_rows(), code_of()
     with ROWS.open("a", newline="") as file:
         writer = csv.DictWriter(file, FIELDS)
-        if not done:
+        if file.tell() == 0:
             writer.writeheader()
         for part in parts:
             measure, cases, methods = PARTS[part]

@@ -501,7 +501,7 @@ class _Rules:
     own_share: float = 0.5
 
 
-_RULES = _Rules()
+RULES = _Rules()
 
 
 @dataclass(frozen=True)
@@ -614,7 +614,8 @@ def score_points(
     See :class:`Spreads`; the points need not have had a part in the subspaces.
     """
     distances = own_distances(X, labels, flats).astype(np.float64)
-    rounding = float(np.sqrt(np.finfo(X.dtype).eps) * np.linalg.norm(X) / len(X) ** 0.5)
+    length = max(float(np.linalg.norm(X)), _TINY)
+    rounding = float(np.sqrt(np.finfo(X.dtype).eps / len(X))) * length
     pairs = [
         _spread(distances[rows], rounding)
         for rows in group_rows(labels, len(flats.bases))
@@ -646,13 +647,13 @@ def outlier_score(scores: NDArray[np.float64], wanted: float | str | None) -> fl
     if wanted is None:
         return float("inf")
     if isinstance(wanted, str):
-        return _RULES.apart
+        return RULES.apart
     return float(np.quantile(scores, 1 - wanted))
 
 
 def is_near(scores: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Tell which points are near enough to count in the fit of a subspace."""
-    return scores <= _RULES.apart
+    return scores <= RULES.apart
 
 
 @dataclass(frozen=True)
@@ -701,14 +702,14 @@ def clear_dim_of(
        2008.
     """
     n_points, n_features = points.shape
-    if n_points > _RULES.looked_at:
-        chosen = np.linspace(0, n_points - 1, _RULES.looked_at).astype(np.int64)
+    if n_points > RULES.looked_at:
+        chosen = np.linspace(0, n_points - 1, RULES.looked_at).astype(np.int64)
         points = points[chosen]
         n_points = len(points)
-    most = min(_RULES.most_dims, n_features // 2, n_points // _RULES.points_per_dim)
+    most = min(RULES.most_dims, n_features // 2, n_points // RULES.points_per_dim)
     near = np.ones(n_points, bool)
     shown = None
-    for _ in range(_RULES.rounds):
+    for _ in range(RULES.rounds):
         if most < 1 or near.sum() <= most + affine:
             return None
         axes = _principal_axes(points[near], most + 1, affine)
@@ -730,7 +731,7 @@ def _white_from(
         if rest <= nothing or dim == len(axes.energies):
             return dim
         rows, columns = np.sqrt(n_points - dim), np.sqrt(n_features - dim)
-        chance = (rows + columns) ** 2 + _RULES.tracy_widom * (rows + columns) * (
+        chance = (rows + columns) ** 2 + RULES.tracy_widom * (rows + columns) * (
             1 / rows + 1 / columns
         ) ** (1 / 3)
         if axes.energies[dim] <= rest / (rows * columns) ** 2 * chance:
@@ -753,8 +754,10 @@ def _fit_most(
 
 def _principal_axes(points: NDArray[np.float64], count: int, affine: bool) -> _Axes:
     n_points, n_features = points.shape
-    centre = points.mean(axis=0) if affine else np.zeros(n_features)
-    points = points - centre
+    centre = np.zeros(n_features)
+    if affine:
+        centre = points.mean(axis=0)
+        points = points - centre
     by_rows = n_points < n_features
     gram = points @ points.T if by_rows else points.T @ points
     energies, vectors = top_eigenpairs(gram, min(count, len(gram)))
@@ -779,17 +782,21 @@ def _measure(
     A point pulls the subspace towards itself. Its share in the directions, as in
     regression, tells what its distance would be without it.
     """
-    basis = axes.directions[:, :dim]
-    inside = (points - axes.centre) @ basis
-    outside = points - axes.centre - inside @ basis.T
+    basis, energies = axes.directions[:, :dim], axes.energies[:dim]
+    distances, share = np.empty(len(points)), np.empty(len(points))
+    step = max(1, _BLOCK_ENTRIES // points.shape[1])
+    for first in range(0, len(points), step):
+        block = slice(first, first + step)
+        some = points[block] - axes.centre
+        inside = some @ basis
+        distances[block] = np.linalg.norm(some - inside @ basis.T, axis=1)
+        share[block] = (inside**2 / energies).sum(axis=1)
     count = int(fitted.sum())
-    share = (inside**2 / axes.energies[:dim]).sum(axis=1) + affine / count
-    share = np.where(fitted, share, 0.0)
-    distances = np.linalg.norm(outside, axis=1)
-    distances /= 1 - np.minimum(share, _RULES.own_share)
-    rounding = np.sqrt(exact * max(axes.total, _TINY) / count)
+    share = np.where(fitted, share + affine / count, 0.0)
+    distances /= 1 - np.minimum(share, RULES.own_share)
+    rounding = float(np.sqrt(exact) * np.sqrt(max(axes.total, _TINY) / count))
     middle, spread = _spread(distances[fitted], rounding)
-    near = (distances <= middle + _RULES.apart * spread) & (share <= _RULES.own_share)
+    near = (distances <= middle + RULES.apart * spread) & (share <= RULES.own_share)
     return _Fit(axes.centre, basis, distances, middle, spread, near)
 
 
@@ -798,4 +805,4 @@ def _spread(distances: NDArray[np.float64], rounding: float) -> tuple[float, flo
     if not len(distances):
         return 0.0, 1.0
     quarter, middle = np.quantile(distances, (0.25, 0.5))
-    return float(middle), max(float(middle - quarter) / _RULES.quartile, rounding)
+    return float(middle), max(float(middle - quarter) / RULES.quartile, rounding)
