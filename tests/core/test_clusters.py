@@ -5,9 +5,9 @@ import pytest
 
 from ekss.core.linalg import (
     Flats,
-    clear_dim_of,
     describe_clusters,
     distances_to_flats,
+    find_dim,
     nearest_flats,
     outlier_score,
     own_distances,
@@ -88,7 +88,7 @@ def test_bases_are_orthonormal_and_end_in_zeros():
 def test_points_without_a_dimension_show_none():
     rng = np.random.default_rng(0)
     decaying = rng.standard_normal((200, 40)) * 0.85 ** np.arange(40)
-    assert clear_dim_of(decaying, affine=False, exact=EPS) is None
+    assert find_dim(decaying, affine=False, exact=EPS)[0] is None
     found = described(decaying, np.zeros(200, int), dim=7)
     assert found.flats.dims.tolist() == [7]
 
@@ -96,7 +96,7 @@ def test_points_without_a_dimension_show_none():
 def test_white_noise_shows_no_more_than_one_dimension():
     rng = np.random.default_rng(0)
     draws = [rng.standard_normal((100, 30)) for _ in range(50)]
-    shown = [clear_dim_of(one, affine=False, exact=EPS) for one in draws]
+    shown = [find_dim(one, affine=False, exact=EPS)[0] for one in draws]
     assert shown.count(1) >= 49
 
 

@@ -587,11 +587,9 @@ def describe_clusters(
     for rows in group_rows(labels, n_clusters):
         # An empty cluster has any one direction, as points at the origin do.
         points = X[rows].astype(np.float64) if len(rows) else np.zeros((1, n_features))
-        own = dim
-        if low < high:
-            shown = clear_dim_of(points, affine=affine, exact=exact)
-            own = shown if shown is not None and low <= shown <= high else dim
-        found.append((rows, _fit_most(points, own, affine, exact)))
+        shown, near = find_dim(points, affine=affine, exact=exact)
+        own = shown if shown is not None and low <= shown <= high else dim
+        found.append((rows, _fit_most(points, near, own, affine, exact)))
     largest = max(fit.basis.shape[1] for _, fit in found)
     bases = np.zeros((n_clusters, n_features, largest), X.dtype)
     offsets = np.zeros((n_clusters, n_features), X.dtype)
@@ -678,14 +676,15 @@ class _Axes:
     total: float
 
 
-def clear_dim_of(
+def find_dim(
     points: NDArray[np.float64], *, affine: bool, exact: float
-) -> int | None:
-    """Return the dimension of one subspace, or None if the points show none.
+) -> tuple[int | None, NDArray[np.bool_]]:
+    """Find the dimension of the subspace of a cluster, and the points that lie near it.
 
     It is the smallest at which what is left outside looks like white noise: the largest
     energy along any direction is not larger than it would be by chance [1]_. Points
-    that lie apart are left out, round by round.
+    that lie apart are left out, round by round; while the dimension is not clear, from
+    a subspace of the largest one, lest points of the cluster lie apart themselves.
 
     Parameters
     ----------
@@ -695,6 +694,13 @@ def clear_dim_of(
     exact : float
         Share of the energy that is a rounding error.
 
+    Returns
+    -------
+    dim : int or None
+        None if the points show no dimension.
+    near : ndarray of shape (n_points,), bool
+        Points that do not lie apart.
+
     References
     ----------
     .. [1] S. Kritchman, B. Nadler, "Determining the number of components in a factor
@@ -702,23 +708,25 @@ def clear_dim_of(
        2008.
     """
     n_points, n_features = points.shape
-    if n_points > RULES.looked_at:
-        chosen = np.linspace(0, n_points - 1, RULES.looked_at).astype(np.int64)
-        points = points[chosen]
-        n_points = len(points)
-    most = min(RULES.most_dims, n_features // 2, n_points // RULES.points_per_dim)
-    near = np.ones(n_points, bool)
-    shown = None
+    looked_at = np.zeros(n_points, bool)
+    chosen = np.linspace(0, n_points - 1, min(n_points, RULES.looked_at))
+    looked_at[chosen.astype(np.int64)] = True
+    most = min(
+        RULES.most_dims, n_features // 2, looked_at.sum() // RULES.points_per_dim
+    )
+    near, shown = np.ones(n_points, bool), None
     for _ in range(RULES.rounds):
-        if most < 1 or near.sum() <= most + affine:
-            return None
-        axes = _principal_axes(points[near], most + 1, affine)
-        shown = _white_from(axes, int(near.sum()) - affine, n_features, most, exact)
-        fit = _measure(points, near, axes, shown or most, affine, exact)
-        if (fit.near == near).all():
+        fitted = near & looked_at
+        count = int(fitted.sum())
+        if most < 1 or count <= most + affine:
+            return None, np.ones(n_points, bool)
+        axes = _principal_axes(points[fitted], most + 1, affine)
+        shown = _white_from(axes, count - affine, n_features, most, exact)
+        before = near
+        near = _measure(points, fitted, axes, shown or most, affine, exact).near
+        if (near == before).all():
             break
-        near = fit.near
-    return shown
+    return shown, near
 
 
 def _white_from(
@@ -740,13 +748,18 @@ def _white_from(
 
 
 def _fit_most(
-    points: NDArray[np.float64], dim: int, affine: bool, exact: float
+    points: NDArray[np.float64],
+    near: NDArray[np.bool_],
+    dim: int,
+    affine: bool,
+    exact: float,
 ) -> _Fit:
-    """Fit a subspace to the points, then again to those that do not lie apart."""
-    every = np.ones(len(points), bool)
-    axes = _principal_axes(points, dim, affine)
-    fit = _measure(points, every, axes, dim, affine, exact)
-    if fit.near.all() or fit.near.sum() <= dim + affine:
+    """Fit a subspace to some points, then to those that do not lie apart from it."""
+    if near.sum() <= dim + affine:
+        near = np.ones(len(points), bool)
+    axes = _principal_axes(points[near], dim, affine)
+    fit = _measure(points, near, axes, dim, affine, exact)
+    if (fit.near == near).all() or fit.near.sum() <= dim + affine:
         return fit
     axes = _principal_axes(points[fit.near], dim, affine)
     return _measure(points, fit.near, axes, dim, affine, exact)
