@@ -8,7 +8,7 @@ import pytest
 
 from ekss import SSCOMP, TSC, EnSC, PaperEKSS
 from ekss.benchmarks import FIGURE_PROFILES, PROFILES
-from ekss.core import ensc, mkf, omp
+from ekss.core import ensc, linalg, mkf, omp
 from ekss.core.cop import COHERENT_SHARE, FEWEST_PER_DIM
 from ekss.datasets import make_union_of_subspaces
 from ekss.ensemble import choose as selection
@@ -46,6 +46,7 @@ WAYS = len(cuts._MORE_EIGENVECTORS) + 1 + 2 * len(cuts._MORE_PIECES)
 EKSS_PAGE = "docs/algorithms/ekss.md"
 CHOOSING = "docs/choosing.md"
 LARGE = "docs/large.md"
+ODD = "docs/odd-data.md"
 SAID = [
     (
         EKSS_PAGE,
@@ -135,6 +136,9 @@ SAID = [
     (LARGE, f"up to {rows._MOST_ROWS:,} rows"),
     (LARGE, f"a window of {approximate.WINDOW} are compared"),
     (LARGE, f"a chunk of more than {dask._LARGEST_CHUNK // 2**20} MB"),
+    (ODD, f"Divided by {linalg.RULES.quartile} that is the standard deviation"),
+    (ODD, f"points of a score above {linalg.RULES.apart}, the limit"),
+    (ODD, f"Up to {linalg.RULES.most_dims} dimensions are found"),
     ("docs/algorithms/search.md", f"**overlap** is {_search._FROM:g} - S with S"),
     *(
         ("docs/algorithms/search.md", f"| {values} |")
@@ -187,6 +191,8 @@ def test_constant_is_as_the_page_says(page, words):
 
 def test_words_for_constants():
     """Where a page has a word for a number."""
+    assert linalg.RULES.points_per_dim == 4  # "one for four points"
+    assert linalg.RULES.own_share == 0.5  # "above one half"
     assert FEWEST_PER_DIM == 2  # "never fewer than twice the dimension"
     assert mkf._PATIENCE == 5  # "after five passes in a row"
     assert mkf._SMOOTHING == 0.01  # "a hundredth of the mean length"

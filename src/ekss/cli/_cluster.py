@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from ekss.cli import _options as shared
 from ekss.cli import _output as out
-from ekss.cli._options import Method, at_least, number_or_auto, span_of
+from ekss.cli._options import Method, at_least, number_or_auto, share_or_auto, span_of
 from ekss.cli._reading import (
     Read,
     Source,
@@ -113,6 +113,15 @@ def cluster(
             show_default="auto",
         ),
     ] = None,
+    outliers: Annotated[
+        str | None,
+        shared.work(
+            metavar="SHARE",
+            help="Give the label -1 to this share of the points, those that lie "
+            "farthest from their clusters (ekss); auto to all that lie clearly apart.",
+            show_default="none",
+        ),
+    ] = None,
     max_samples: Annotated[
         int | None,
         shared.number(
@@ -174,6 +183,7 @@ def cluster(
             max_iter=at_least("--max-iter", max_iter, least=0),
             affine=affine,
             remove=None if remove is None else number_or_auto("--remove", remove, 0),
+            outliers=share_or_auto("--outliers", outliers),
             max_samples=at_least("--max-samples", max_samples),
             memory_limit=memory_limit,
         )
@@ -223,6 +233,7 @@ def _run(request: Request, voice: out.Voice) -> None:
         "n_clusters": len(clusters),
         "n_members": getattr(estimator, "n_members_", None),
         "n_removed": len(getattr(estimator, "removed_", ())),
+        "n_outliers": int((estimator.labels_ < 0).sum()),
         "clusters": clusters,
         "seconds": seconds,
         "scores": scores,
@@ -330,13 +341,18 @@ def _found(estimator: Any) -> str:
     words = [out.counted(estimator.n_clusters_, "cluster")]
     if hasattr(estimator, "bases_"):
         kind = "affine" if estimator.affine_ else "linear"
-        words.append(f"{kind} subspaces of dimension {estimator.subspace_dim_}")
+        dims = getattr(estimator, "dims_", (estimator.subspace_dim_,))
+        each = str(max(dims)) if min(dims) == max(dims) else f"{min(dims)}-{max(dims)}"
+        words.append(f"{kind} subspaces of dimension {each}")
     if hasattr(estimator, "n_neighbors_"):
         words.append(f"q {estimator.n_neighbors_}")
     if hasattr(estimator, "n_members_"):
         words.append(out.counted(estimator.n_members_, "member"))
     if len(getattr(estimator, "removed_", ())):
         words.append(f"{out.counted(len(estimator.removed_), 'component')} removed")
+    if getattr(estimator, "outlier_limits_", None) is not None:
+        apart = int((estimator.labels_ < 0).sum())
+        words.append(f"{out.counted(apart, 'outlier')} (label -1)")
     if not hasattr(estimator, "bases_"):
         words.append("no subspaces: those of the table were fitted to the clusters")
     return ", ".join(words)
@@ -401,7 +417,8 @@ def _assign(model: Path, source: Source, target: Path, voice: out.Voice) -> None
         # The columns are in the model's order, though the array has no names.
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         labels = saved.predict(found.points.points)
-    sizes = np.bincount(labels, minlength=n_clusters).tolist()
+    sizes = np.bincount(labels[labels >= 0], minlength=n_clusters).tolist()
+    n_outliers = int((labels < 0).sum())
     scores, ids = score(found.labels, labels), found.points.ids
     with out.not_the_input("writing the labels"):
         out.write_all(
@@ -413,6 +430,7 @@ def _assign(model: Path, source: Source, target: Path, voice: out.Voice) -> None
         "matching": matched,
         "n_clusters": n_clusters,
         "sizes": sizes,
+        "n_outliers": n_outliers,
         "scores": scores,
         "outputs": [str(target)],
     }
@@ -420,6 +438,8 @@ def _assign(model: Path, source: Source, target: Path, voice: out.Voice) -> None
     shown = out.table(("cluster", "size"))
     for number, size in enumerate(sizes):
         shown.add_row(str(number), str(size))
+    if n_outliers:
+        shown.add_row("-1 (outliers)", str(n_outliers))
     voice.rows(shown)
     voice.scores(scores)
     voice.line(f"Written: {target}")

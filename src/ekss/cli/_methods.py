@@ -35,6 +35,7 @@ _PARAMETERS = {
     "max_iter": "max_iter",
     "affine": "affine",
     "remove": "remove_components",
+    "outliers": "outliers",
     "max_samples": "max_samples",
     "memory_limit": "memory_limit",
 }
@@ -238,14 +239,15 @@ def score(
 def cluster_rows(
     estimator: Any, rows: NDArray[np.floating], seed: int
 ) -> list[dict[str, Any]]:
-    """Return size, dimension and captured energy of every cluster.
+    """Return size, dimension and captured energy of every cluster, without outliers.
 
     The energy is None where points are missing or zero. The subspaces are the
     estimator's. For an estimator without, subspaces of one dimension, estimated from
     the points, are fitted to the clusters.
     """
-    points = estimator.preparation_(rows.astype(np.float64))
-    labels, k = estimator.labels_, int(estimator.n_clusters_)
+    inside = estimator.labels_ >= 0
+    points = estimator.preparation_(rows[inside].astype(np.float64))
+    labels, k = estimator.labels_[inside], int(estimator.n_clusters_)
     if hasattr(estimator, "bases_"):
         flats = Flats(estimator.bases_, estimator.offsets_)
         flats = estimator.preparation_.inwards(flats)
@@ -256,12 +258,12 @@ def cluster_rows(
         with one_blas_thread():
             dim = estimate_dim(unit_rows(rows), k, rng)
         flats = fit_clusters(points, labels, k, dim, affine=affine, seed=seed)
-    found = []
+    found, dims = [], flats.dims
     for number, (own, outside) in enumerate(_by_cluster(points, labels, flats)):
         # The energy in an affine subspace is that about the mean of the points.
         centre = own.mean(axis=0) if flats.offsets is not None and len(own) else 0.0
         total = float(np.square(own - centre).sum())
-        row = {"cluster": number, "size": len(own), "dim": flats.bases.shape[2]}
+        row = {"cluster": number, "size": len(own), "dim": int(dims[number])}
         found.append(row | {"energy": 1 - min(1.0, outside / total) if total else None})
     return found
 

@@ -203,6 +203,19 @@ def number_or_auto(option: str, text: str, least: int = 1) -> int | str:
     return int(text)
 
 
+def share_or_auto(option: str, text: str | None) -> float | str | None:
+    """Read a share such as 0.1, or "auto"."""
+    if text is None or text == "auto":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(
+            f"{option} {text} is not a share; pass one, such as {option} 0.1, or "
+            f"{option} auto"
+        ) from None
+
+
 def span_of(option: str, text: str | None) -> int | tuple[int, int] | None:
     """Read an integer such as 3, or a range such as 2-5."""
     if text is None:

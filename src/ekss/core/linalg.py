@@ -1,4 +1,8 @@
-"""Linear algebra: unit rows, leading eigenpairs and directions, bases and flats."""
+"""Linear algebra: unit rows, leading eigenpairs and directions, bases and flats.
+
+The last part describes clusters: their subspaces, each of its own dimension, and how
+far points lie from them.
+"""
 
 from __future__ import annotations
 
@@ -85,6 +89,10 @@ _LARGE = 256
 # Relative errors of the eigenpairs of LAPACK are some thousand units of rounding at
 # most, about 1e-13; larger ones mean that it failed.
 _LARGEST_ERROR = 1e-11
+# Eigenvalues of a Gram matrix below this share of the largest are rounding errors.
+_SMALLEST_ENERGY = 1e-14
+# In place of an energy of zero, by which one cannot divide.
+_TINY = float(np.finfo(np.float64).tiny)
 
 
 def top_eigenpairs(
@@ -258,12 +266,13 @@ def _with_positive_peaks(directions: NDArray[np.float64]) -> NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Flats:
-    """K subspaces of one dimension, linear or affine.
+    """K subspaces, linear or affine.
 
     Attributes
     ----------
     bases : ndarray of shape (n_subspaces, n_features, dim)
-        Orthonormal columns.
+        Orthonormal columns. A subspace of a smaller dimension than the largest ends in
+        columns of zeros.
     offsets : ndarray of shape (n_subspaces, n_features) or None
         For affine subspaces the point of each that is nearest to the origin, so it
         is orthogonal to the basis; None for linear subspaces.
@@ -271,6 +280,11 @@ class Flats:
 
     bases: NDArray[np.floating]
     offsets: NDArray[np.floating] | None = None
+
+    @property
+    def dims(self) -> NDArray[np.int64]:
+        """Dimension of each subspace."""
+        return self.bases.any(axis=1).sum(axis=1)
 
 
 def random_bases(
@@ -335,7 +349,7 @@ def principal_basis(
         vectors = wide.T @ vectors
     else:
         values, vectors = top_eigenpairs(wide.T @ wide, top)
-    rank = int(np.sum(values > values[0] * 1e-14)) if values[0] > 0 else 0
+    rank = int(np.sum(values > values[0] * _SMALLEST_ENERGY)) if values[0] > 0 else 0
     vectors = vectors[:, :rank]
     if rank == dim:
         return np.linalg.qr(vectors)[0].astype(points.dtype, copy=False)
@@ -441,3 +455,367 @@ def squared_residuals(X: NDArray[np.floating], flats: Flats) -> NDArray[np.float
     residuals : ndarray of shape (n_samples, n_subspaces)
     """
     return np.square(distances_to_flats(X, flats))
+
+
+def nearest_flats(squared: NDArray[np.floating], flats: Flats) -> NDArray[np.int64]:
+    """Return the subspace that explains each point best.
+
+    Noise leaves less of itself outside a subspace of more dimensions, by one part for
+    each of the n_features - dim directions that are left. So squared distances are
+    compared per such direction; where all dimensions are equal, that changes nothing.
+
+    Parameters
+    ----------
+    squared : ndarray of shape (n_samples, n_subspaces)
+        Squared distances of points to the subspaces.
+    flats : Flats
+    """
+    left = np.maximum(flats.bases.shape[1] - flats.dims, 1)
+    return (squared / left.astype(squared.dtype)).argmin(axis=1)
+
+
+# --- Clusters: their dimensions, and points that lie apart ----------------------------
+
+
+@dataclass(frozen=True)
+class _Rules:
+    """Constants of the description of clusters."""
+
+    # Noise passes the test of a dimension in 999 of 1000 cases: a quantile of the
+    # distribution of Tracy and Widom, of real matrices.
+    tracy_widom: float = 3.27
+    # Dimensions that are looked for: at most so many, half of the features, and one for
+    # each four points. So many points are looked at.
+    most_dims: int = 50
+    points_per_dim: int = 4
+    looked_at: int = 400
+    # Rounds of "find the dimension, leave out points that lie apart".
+    rounds: int = 3
+    # Outliers lie so many standard deviations beyond the median: the limit of Iglewicz
+    # and Hoaglin, "How to Detect and Handle Outliers", 1993. The distance from lower
+    # quartile to median, of a normal distribution, is this share of one.
+    apart: float = 3.5
+    quartile: float = 0.6745
+    # A point that has more than this share in the directions that fit it is measured
+    # from a subspace that was fitted without it.
+    own_share: float = 0.5
+
+
+RULES = _Rules()
+
+
+@dataclass(frozen=True)
+class Spreads:
+    """How far the points of each cluster usually lie from its subspace.
+
+    Attributes
+    ----------
+    middle, spread : ndarray of shape (n_clusters,)
+        Median of the distances, and their standard deviation as the lower half of them
+        shows it, to which points that lie apart do not belong.
+    """
+
+    middle: NDArray[np.float64]
+    spread: NDArray[np.float64]
+
+    def scores(
+        self, distances: NDArray[np.floating], labels: NDArray[np.integer]
+    ) -> NDArray[np.float64]:
+        """Return how many standard deviations points lie beyond the median."""
+        return (distances - self.middle[labels]) / self.spread[labels]
+
+    def limits_at(self, score: float) -> NDArray[np.float64]:
+        """Return the distance of each cluster at which points have this score."""
+        return self.middle + score * self.spread
+
+
+@dataclass(frozen=True)
+class Description:
+    """Subspaces of clusters, and how points lie to them.
+
+    Attributes
+    ----------
+    flats : Flats
+        Fitted to the points of each cluster that do not lie apart.
+    distances : ndarray of shape (n_samples,)
+        Of every point to the subspace of its cluster, as if it had had no part in it.
+    spreads : Spreads
+    """
+
+    flats: Flats
+    distances: NDArray[np.float64]
+    spreads: Spreads
+
+
+def describe_clusters(
+    X: NDArray[np.floating],
+    labels: NDArray[np.integer],
+    n_clusters: int,
+    *,
+    dim: int,
+    within: tuple[int, int],
+    affine: bool,
+) -> Description:
+    """Fit a subspace to each cluster, of the dimension that its own points show.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+    labels : ndarray of shape (n_samples,)
+        In 0, ..., n_clusters - 1.
+    n_clusters : int
+    dim : int
+        Dimension of clusters that show none, or one outside ``within``.
+    within : (int, int)
+        Smallest and largest dimension that a cluster may have.
+    affine : bool
+        Whether subspaces may miss the origin.
+
+    Returns
+    -------
+    Description
+        Clusters of fewer directions than ``dim`` have as many as they show.
+
+    Notes
+    -----
+    A few principal component analyses of each cluster:
+    O(n_samples n_features min(n_samples, n_features)) time.
+    """
+    n_features, low, high = X.shape[1], *within
+    exact = float(np.finfo(X.dtype).eps)
+    found = []
+    for rows in group_rows(labels, n_clusters):
+        # An empty cluster has any one direction, as points at the origin do.
+        points = X[rows].astype(np.float64) if len(rows) else np.zeros((1, n_features))
+        shown, near = find_dim(points, affine=affine, exact=exact)
+        own = shown if shown is not None and low <= shown <= high else dim
+        found.append((rows, _fit_most(points, near, own, affine, exact)))
+    largest = max(fit.basis.shape[1] for _, fit in found)
+    bases = np.zeros((n_clusters, n_features, largest), X.dtype)
+    offsets = np.zeros((n_clusters, n_features), X.dtype)
+    distances = np.zeros(len(X))
+    for k, (rows, fit) in enumerate(found):
+        bases[k, :, : fit.basis.shape[1]] = fit.basis
+        offsets[k] = fit.centre - fit.basis @ (fit.basis.T @ fit.centre)
+        distances[rows] = fit.distances[: len(rows)]
+    middle, spread = np.array([(f.middle, f.spread) for _, f in found]).T
+    return Description(
+        Flats(bases, offsets if affine else None), distances, Spreads(middle, spread)
+    )
+
+
+def score_points(
+    X: NDArray[np.floating], labels: NDArray[np.integer], flats: Flats
+) -> NDArray[np.float64]:
+    """Return the scores of points in clusters whose subspaces are given.
+
+    See :class:`Spreads`; the points need not have had a part in the subspaces.
+    """
+    distances = own_distances(X, labels, flats).astype(np.float64)
+    length = max(float(np.linalg.norm(X)), _TINY)
+    rounding = float(np.sqrt(np.finfo(X.dtype).eps / len(X))) * length
+    pairs = [
+        _spread(distances[rows], rounding)
+        for rows in group_rows(labels, len(flats.bases))
+    ]
+    return Spreads(*np.array(pairs).T).scores(distances, labels)
+
+
+def own_distances(
+    X: NDArray[np.floating], labels: NDArray[np.integer], flats: Flats
+) -> NDArray[np.floating]:
+    """Distance of every point to the subspace of its own cluster."""
+    distances = np.empty(len(X), X.dtype)
+    for k, rows in enumerate(group_rows(labels, len(flats.bases))):
+        offsets = None if flats.offsets is None else flats.offsets[[k]]
+        one = Flats(flats.bases[[k]], offsets)
+        distances[rows] = distances_to_flats(X[rows], one)[:, 0]
+    return distances
+
+
+def outlier_score(scores: NDArray[np.float64], wanted: float | str | None) -> float:
+    """Return the score beyond which points are outliers.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_samples,)
+    wanted : float, "auto" or None
+        Share of the points; a fixed limit of 3.5; or no outliers.
+    """
+    if wanted is None:
+        return float("inf")
+    if isinstance(wanted, str):
+        return RULES.apart
+    return float(np.quantile(scores, 1 - wanted))
+
+
+def is_near(scores: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Tell which points are near enough to count in the fit of a subspace."""
+    return scores <= RULES.apart
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """A subspace of some points, and how all points of the cluster lie to it."""
+
+    centre: NDArray[np.float64]
+    basis: NDArray[np.float64]
+    distances: NDArray[np.float64]
+    middle: float
+    spread: float
+    near: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class _Axes:
+    """Principal axes of some points: energies, largest first, and directions."""
+
+    centre: NDArray[np.float64]
+    energies: NDArray[np.float64]
+    directions: NDArray[np.float64]
+    total: float
+
+
+def find_dim(
+    points: NDArray[np.float64], *, affine: bool, exact: float
+) -> tuple[int | None, NDArray[np.bool_]]:
+    """Find the dimension of the subspace of a cluster, and the points that lie near it.
+
+    It is the smallest at which what is left outside looks like white noise: the largest
+    energy along any direction is not larger than it would be by chance [1]_. Points
+    that lie apart are left out, round by round; while the dimension is not clear, from
+    a subspace of the largest one, lest points of the cluster lie apart themselves.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n_points, n_features)
+    affine : bool
+        Whether the subspace may miss the origin.
+    exact : float
+        Share of the energy that is a rounding error.
+
+    Returns
+    -------
+    dim : int or None
+        None if the points show no dimension.
+    near : ndarray of shape (n_points,), bool
+        Points that do not lie apart.
+
+    References
+    ----------
+    .. [1] S. Kritchman, B. Nadler, "Determining the number of components in a factor
+       model from limited noisy data", Chemometrics and Intelligent Laboratory Systems,
+       2008.
+    """
+    n_points, n_features = points.shape
+    looked_at = np.zeros(n_points, bool)
+    chosen = np.linspace(0, n_points - 1, min(n_points, RULES.looked_at))
+    looked_at[chosen.astype(np.int64)] = True
+    most = min(
+        RULES.most_dims, n_features // 2, looked_at.sum() // RULES.points_per_dim
+    )
+    near, shown = np.ones(n_points, bool), None
+    for _ in range(RULES.rounds):
+        fitted = near & looked_at
+        count = int(fitted.sum())
+        if most < 1 or count <= most + affine:
+            return None, np.ones(n_points, bool)
+        axes = _principal_axes(points[fitted], most + 1, affine)
+        shown = _white_from(axes, count - affine, n_features, most, exact)
+        before = near
+        near = _measure(points, fitted, axes, shown or most, affine, exact).near
+        if (near == before).all():
+            break
+    return shown, near
+
+
+def _white_from(
+    axes: _Axes, n_points: int, n_features: int, most: int, exact: float
+) -> int | None:
+    """Return the number of axes beyond which energies are those of white noise."""
+    for dim in range(1, most + 1):
+        rest = axes.total - float(axes.energies[:dim].sum())
+        nothing = axes.total * exact * max(n_points, n_features)
+        if rest <= nothing or dim == len(axes.energies):
+            return dim
+        rows, columns = np.sqrt(n_points - dim), np.sqrt(n_features - dim)
+        chance = (rows + columns) ** 2 + RULES.tracy_widom * (rows + columns) * (
+            1 / rows + 1 / columns
+        ) ** (1 / 3)
+        if axes.energies[dim] <= rest / (rows * columns) ** 2 * chance:
+            return dim
+    return None
+
+
+def _fit_most(
+    points: NDArray[np.float64],
+    near: NDArray[np.bool_],
+    dim: int,
+    affine: bool,
+    exact: float,
+) -> _Fit:
+    """Fit a subspace to some points, then to those that do not lie apart from it."""
+    if near.sum() <= dim + affine:
+        near = np.ones(len(points), bool)
+    axes = _principal_axes(points[near], dim, affine)
+    fit = _measure(points, near, axes, dim, affine, exact)
+    if (fit.near == near).all() or fit.near.sum() <= dim + affine:
+        return fit
+    axes = _principal_axes(points[fit.near], dim, affine)
+    return _measure(points, fit.near, axes, dim, affine, exact)
+
+
+def _principal_axes(points: NDArray[np.float64], count: int, affine: bool) -> _Axes:
+    n_points, n_features = points.shape
+    centre = np.zeros(n_features)
+    if affine:
+        centre = points.mean(axis=0)
+        points = points - centre
+    by_rows = n_points < n_features
+    gram = points @ points.T if by_rows else points.T @ points
+    energies, vectors = top_eigenpairs(gram, min(count, len(gram)))
+    # At least one direction, even of points at the origin.
+    known = energies >= energies[0] * _SMALLEST_ENERGY
+    energies, vectors = np.maximum(energies[known], _TINY), vectors[:, known]
+    if by_rows:
+        vectors = np.linalg.qr(points.T @ vectors)[0]
+    return _Axes(centre, energies, vectors, float(np.trace(gram)))
+
+
+def _measure(
+    points: NDArray[np.float64],
+    fitted: NDArray[np.bool_],
+    axes: _Axes,
+    dim: int,
+    affine: bool,
+    exact: float,
+) -> _Fit:
+    """Measure the distances of points to a subspace that was fitted to some of them.
+
+    A point pulls the subspace towards itself. Its share in the directions, as in
+    regression, tells what its distance would be without it.
+    """
+    basis, energies = axes.directions[:, :dim], axes.energies[:dim]
+    distances, share = np.empty(len(points)), np.empty(len(points))
+    step = max(1, _BLOCK_ENTRIES // points.shape[1])
+    for first in range(0, len(points), step):
+        block = slice(first, first + step)
+        some = points[block] - axes.centre
+        inside = some @ basis
+        distances[block] = np.linalg.norm(some - inside @ basis.T, axis=1)
+        share[block] = (inside**2 / energies).sum(axis=1)
+    count = int(fitted.sum())
+    share = np.where(fitted, share + affine / count, 0.0)
+    distances /= 1 - np.minimum(share, RULES.own_share)
+    rounding = float(np.sqrt(exact) * np.sqrt(max(axes.total, _TINY) / count))
+    middle, spread = _spread(distances[fitted], rounding)
+    near = (distances <= middle + RULES.apart * spread) & (share <= RULES.own_share)
+    return _Fit(axes.centre, basis, distances, middle, spread, near)
+
+
+def _spread(distances: NDArray[np.float64], rounding: float) -> tuple[float, float]:
+    """Return the median, and the standard deviation of the lower half."""
+    if not len(distances):
+        return 0.0, 1.0
+    quarter, middle = np.quantile(distances, (0.25, 0.5))
+    return float(middle), max(float(middle - quarter) / RULES.quartile, rounding)

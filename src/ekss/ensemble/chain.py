@@ -16,7 +16,7 @@ from joblib import effective_n_jobs
 from joblib import hash as fingerprint
 from numpy.typing import NDArray
 
-from ekss.core.linalg import SMALL_SIDE, Flats, fit_clusters
+from ekss.core.linalg import SMALL_SIDE, Flats, describe_clusters, outlier_score
 from ekss.ensemble.choose import Chosen, choose, choose_cost, gather_evidence
 from ekss.ensemble.cut import CutOptions, cut, cut_cost, cut_once, votes_cost
 from ekss.ensemble.decide import (
@@ -95,9 +95,14 @@ class Clustering:
     Attributes
     ----------
     labels : ndarray of shape (n_samples,)
-        Cluster of every row.
+        Cluster of every row; -1 for outliers, if these are wanted.
     flats : Flats
         Subspaces of the clusters, in the coordinates of the rows.
+    outlier_scores : ndarray of shape (n_samples,)
+        How far every row lies from the subspace of its cluster, compared with others.
+    outlier_limits : ndarray of shape (n_clusters,) or None
+        Distance, in units of the rows, beyond which rows are outliers; None if these
+        are not wanted.
     preparation : Preparation
         How rows become points.
     settled : Settled
@@ -109,6 +114,8 @@ class Clustering:
 
     labels: NDArray[np.int64]
     flats: Flats
+    outlier_scores: NDArray[np.float64]
+    outlier_limits: NDArray[np.float64] | None
     preparation: Preparation
     settled: Settled
     ensemble: Ensemble
@@ -150,7 +157,7 @@ def cluster(
     -------
     Clustering
     """
-    origin = fingerprint(voted), seed, replace(wishes, n_members=None)
+    origin = fingerprint(voted), seed, replace(wishes, n_members=None, outliers=None)
     if known is not None and known.origin == origin:
         settled = known.settled
     else:
@@ -174,23 +181,30 @@ def cluster(
         store=store,
     )
     chosen = _cut_and_choose(plan, ensemble, wishes.cut, seed, workers)
-    flats = fit_clusters(
+    described = describe_clusters(
         points.rows,
         chosen.labels,
         plan.n_clusters,
-        plan.geometry.middle,
+        dim=plan.geometry.middle,
+        within=wishes.dims or (1, points.rows.shape[1]),
         affine=settled.affine,
-        seed=seed,
     )
-    labels = chosen.labels
+    labels, flats = chosen.labels, described.flats
+    scores = described.spreads.scores(described.distances, labels)
+    most = outlier_score(scores, wishes.outliers)
     if everyone is not None and sample is not None:
         extension = learn_extension(
-            points.preparation, plan.seen, ensemble, labels, flats
+            points.preparation, plan.seen, ensemble, labels, described
         )
-        labels, flats = extend(extension, everyone, sample, labels, workers)
+        labels, scores, flats = extend(
+            extension, everyone, sample, (labels, scores), workers
+        )
+    limits = described.spreads.limits_at(most) * points.preparation.scale
     return Clustering(
-        labels,
+        np.where(scores > most, -1, labels),
         points.preparation.outwards(flats),
+        scores,
+        None if wishes.outliers is None else limits,
         points.preparation,
         settled,
         ensemble,

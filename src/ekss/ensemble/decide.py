@@ -65,6 +65,8 @@ class Wishes:
     n_neighbors : int or None
         Neighbours kept per point.
     cut : CutOptions
+    outliers : float, "auto" or None
+        Share of the rows that get the label -1; here None is none of them.
     """
 
     n_clusters: int | None
@@ -76,6 +78,7 @@ class Wishes:
     n_removed: int | None = None
     n_neighbors: int | None = None
     cut: CutOptions = field(default_factory=CutOptions)
+    outliers: float | str | None = None
 
     def unit(self, *, affine: bool) -> bool:
         """Tell whether rows are scaled to unit length.

@@ -10,7 +10,16 @@ from numpy.typing import NDArray
 from sklearn.naive_bayes import CategoricalNB
 
 from ekss.core.ksubspaces import BLOCK_ENTRIES, assign
-from ekss.core.linalg import Flats, group_rows, squared_residuals
+from ekss.core.linalg import (
+    Description,
+    Flats,
+    Spreads,
+    group_rows,
+    is_near,
+    nearest_flats,
+    own_distances,
+    squared_residuals,
+)
 from ekss.ensemble.prepare import Coordinates, Preparation
 from ekss.ensemble.vote import Ensemble
 from ekss.runtime.memory import RATES, Stage, Work
@@ -33,9 +42,10 @@ _RULES = _Rules()
 
 @dataclass(frozen=True)
 class BlockLabels:
-    """What a block of rows gives back: its clusters, and sums over its points."""
+    """What a block of rows gives back: clusters, scores, and sums over its points."""
 
     labels: NDArray[Any]
+    scores: NDArray[np.float64]
     moments: Moments
 
 
@@ -61,6 +71,8 @@ class Extension:
         members have no subspaces.
     flats : Flats
         Subspaces of the clusters, fitted to the sample.
+    spreads : Spreads
+        How far the points of the sample lie from them.
     """
 
     preparation: Preparation
@@ -68,15 +80,20 @@ class Extension:
     members: tuple[Flats, ...]
     voters: CategoricalNB | None
     flats: Flats
+    spreads: Spreads
 
     def __call__(self, block: NDArray[np.floating], first_row: int) -> BlockLabels:
         """Label a block of rows."""
         points = self.preparation(block)
         if self.voters is None:
-            labels = squared_residuals(points, self.flats).argmin(axis=1)
+            labels = nearest_flats(squared_residuals(points, self.flats), self.flats)
         else:
             labels = _most_likely(self.voters, self.member_labels(points))
-        return BlockLabels(labels, sum_moments(points, labels, self.flats))
+        distances = own_distances(points, labels, self.flats)
+        scores = self.spreads.scores(distances, labels)
+        near = is_near(scores)
+        moments = sum_moments(points[near], labels[near], self.flats)
+        return BlockLabels(labels, scores, moments)
 
     def member_labels(self, points: NDArray[np.floating]) -> NDArray[np.int32]:
         """Return the label of every point in every member."""
@@ -106,49 +123,53 @@ def learn_extension(
     seen: Coordinates,
     ensemble: Ensemble,
     labels: NDArray[np.integer],
-    flats: Flats,
+    described: Description,
 ) -> Extension:
     """Learn from the clusters of a sample how to label further rows."""
+    flats, spreads = described.flats, described.spreads
     if not ensemble.flats:
-        return Extension(preparation, seen.directions, (), None, flats)
+        return Extension(preparation, seen.directions, (), None, flats, spreads)
     categories = [len(member.bases) for member in ensemble.flats]
     voters = CategoricalNB(
         alpha=_RULES.smoothing, force_alpha=True, min_categories=np.array(categories)
     )
     smallest = labels.astype(np.min_scalar_type(int(labels.max())))
     voters.fit(ensemble.labels, smallest)
-    return Extension(preparation, seen.directions, ensemble.flats, voters, flats)
+    return Extension(
+        preparation, seen.directions, ensemble.flats, voters, flats, spreads
+    )
 
 
 def extend(
     extension: Extension,
     rows: Rows,
     sample: NDArray[np.int64],
-    labels: NDArray[np.integer],
+    known: tuple[NDArray[np.integer], NDArray[np.float64]],
     workers: Workers,
-) -> tuple[NDArray[np.int64], Flats]:
-    """Label all rows in one pass; rows of the sample keep the labels they have.
+) -> tuple[NDArray[np.int64], NDArray[np.float64], Flats]:
+    """Label all rows in one pass; those of the sample keep what is known of them.
 
-    Returns the labels and the subspaces of the clusters after one power step over all
-    rows.
+    Returns labels, scores, and the subspaces of the clusters after one power step over
+    all rows that do not lie apart; ``known`` are labels and scores of the sample.
     """
     n_samples = rows.shape[0]
-    everyone = np.empty(n_samples, np.int64)
+    everyone, scores = np.empty(n_samples, np.int64), np.empty(n_samples)
     moments: Moments | None = None
     first = 0
     with workers.stage("rows", n_samples) as advance:
         for block in rows.map(extension, n_jobs=workers.n_jobs):
             size = len(block.labels)
             everyone[first : first + size] = block.labels
+            scores[first : first + size] = block.scores
             moments = block.moments if moments is None else moments + block.moments
             first += size
             advance(size)
-    everyone[sample] = labels
+    everyone[sample], scores[sample] = known
     assert moments is not None  # a sample has rows
     dtype = extension.flats.bases.dtype
     moved = power_step(moments, extension.flats)
     offsets = None if moved.offsets is None else moved.offsets.astype(dtype)
-    return everyone, Flats(moved.bases.astype(dtype), offsets)
+    return everyone, scores, Flats(moved.bases.astype(dtype), offsets)
 
 
 @dataclass(frozen=True)
@@ -214,8 +235,11 @@ def power_step(moments: Moments, flats: Flats) -> Flats:
 def _orthonormal(
     moments: NDArray[np.floating], previous: NDArray[np.floating]
 ) -> NDArray[np.floating]:
-    """Orthonormalise each set of columns; where all are zero keep the previous ones."""
-    bases = np.linalg.qr(moments)[0]
+    """Orthonormalise each set of columns; where all are zero keep the previous ones.
+
+    Columns of zeros, of subspaces of smaller dimension, stay so.
+    """
+    bases = np.linalg.qr(moments)[0] * previous.any(axis=1, keepdims=True)
     untouched = ~moments.any(axis=(1, 2))
     bases[untouched] = previous[untouched]
     return bases

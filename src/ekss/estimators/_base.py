@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
@@ -23,7 +24,7 @@ from sklearn.base import (
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ekss.core.linalg import Flats, unit_rows
+from ekss.core.linalg import Flats, nearest_flats, unit_rows
 from ekss.ensemble.prepare import Preparation
 from ekss.runtime.rows import MemoryRows, as_rows, validated_rows
 from ekss.runtime.workers import Workers, one_blas_thread
@@ -32,6 +33,8 @@ IntRange = tuple[int, int]
 
 # More workers than any machine has cores, and each of them takes memory.
 _MOST_JOBS = 1024
+# Most points must not be outliers: what lies apart is judged by the median.
+_MOST_OUTLIERS = 0.5
 
 
 def check_int(
@@ -88,6 +91,19 @@ def check_int_range(
     also = f" or a pair (smallest, largest){also}"
     single = check_int(name, value, low, high, limit=limit, also=also)
     return single, single
+
+
+def check_outliers(value: Any) -> float | str | None:
+    """Return the share of points that are outliers, "auto" or None."""
+    if value is None or is_auto("outliers", value, "a share, or None"):
+        return value
+    share = check_real("outliers", value, 0.0)
+    if not 0 < share <= _MOST_OUTLIERS:
+        raise ValueError(
+            f"outliers={value} is not a share of the points in (0, {_MOST_OUTLIERS}]; "
+            "choose from there, or 'auto', or None to mark none"
+        )
+    return share
 
 
 def check_real(name: str, value: Any, low: float) -> float:
@@ -430,7 +446,7 @@ def warn_of_doubts(
         doubts = find_doubts(
             rows[rows_to_doubt(len(rows), n_clusters)],
             n_clusters=n_clusters,
-            n_used=len(np.unique(labels)),
+            n_used=len(np.unique(labels[labels >= 0])),
             dim=dim,
             affine=affine,
         )
@@ -466,15 +482,21 @@ class SubspaceClusterer(
 ):
     """An estimator that ends in subspaces: predict, transform and score by them.
 
-    After ``fit`` it has ``bases_``, ``offsets_`` and ``preparation_``.
+    After ``fit`` it has ``bases_``, ``offsets_`` and ``preparation_``. One that marks
+    outliers has ``outlier_limits_``.
     """
 
     bases_: NDArray[np.floating]
     offsets_: NDArray[np.floating] | None
     preparation_: Preparation
+    outlier_limits_: NDArray[np.floating] | None = None
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """Assign each point to its nearest subspace.
+
+        Where subspaces have different dimensions, the squared distance to each is
+        divided by the number of directions outside it, n_features - dim: otherwise
+        noise alone would draw points to the largest.
 
         Parameters
         ----------
@@ -484,8 +506,14 @@ class SubspaceClusterer(
         Returns
         -------
         labels : ndarray of shape (n_samples,)
+            If the fit has marked outliers, -1 for points further from the subspace than
+            ``outlier_limits_`` allows.
         """
-        return np.concatenate(self._map(X, _nearest))
+        check_is_fitted(self)
+        flats = Flats(self.bases_, self.offsets_)
+        return np.concatenate(
+            self._map(X, partial(_nearest, flats, self._squared_limits()))
+        )
 
     def transform(self, X: ArrayLike) -> NDArray[np.floating]:
         """Return the distance of each point to each cluster's subspace.
@@ -523,6 +551,11 @@ class SubspaceClusterer(
         mean = float(nearest.mean(dtype=np.float64))
         return -mean * self.preparation_.scale * self.preparation_.scale
 
+    def _squared_limits(self) -> NDArray[np.floating] | None:
+        """Return the squared distances of outliers, in the scaled coordinates."""
+        limits = self.outlier_limits_
+        return None if limits is None else (limits / self.preparation_.scale) ** 2
+
     @property
     def _n_features_out(self) -> int:
         return len(self.bases_)
@@ -554,8 +587,16 @@ class _Distances:
         return found
 
 
-def _nearest(distances: NDArray[np.floating]) -> NDArray[np.int64]:
-    return distances.argmin(axis=1)
+def _nearest(
+    flats: Flats,
+    limits: NDArray[np.floating] | None,
+    squared: NDArray[np.floating],
+) -> NDArray[np.int64]:
+    labels = nearest_flats(squared, flats)
+    if limits is None:
+        return labels
+    own = squared[np.arange(len(labels)), labels]
+    return np.where(own > limits[labels], -1, labels)
 
 
 def _smallest(distances: NDArray[np.floating]) -> NDArray[np.floating]:

@@ -20,6 +20,7 @@ from ekss.estimators._base import (
     check_directory,
     check_int,
     check_int_range,
+    check_outliers,
     check_workers,
     checked_rows,
     int_or_auto,
@@ -54,8 +55,9 @@ class EKSS(SubspaceClusterer):
         cannot split clusters.
     subspace_dim : "auto", int or (int, int), default="auto"
         Dimension of the candidate subspaces; with a pair each member draws its own
-        from that range, and the clusters get the middle of it, rounded down. "auto"
-        estimates a range from the neighbourhoods of points.
+        from that range. "auto" estimates a range from the neighbourhoods of points.
+        With a range, each cluster has the dimension that its own points show, and the
+        middle of the range, rounded down, if they show none.
     n_members : int or "auto", default="auto"
         Number of members. "auto" is 100, then 200 unless the odd and the even members
         alone give 97 % of a sample of points the same cluster, then 400 unless they
@@ -77,6 +79,11 @@ class EKSS(SubspaceClusterer):
         sample and takes the number of lowest score (``removals_``), or the smallest
         within 0.1 of it; but none for affine subspaces, without ``normalize``, or for
         points without a direction in common. 0 switches this off.
+    outliers : float, "auto" or None, default=None
+        Which points get the label -1 in place of a cluster, in ``fit`` and ``predict``:
+        a share of them in (0, 0.5], those of highest ``outlier_scores_`` (scikit-learn
+        calls such a share `contamination`); "auto" those of a score above 3.5; None
+        none. The labels of all other points do not depend on it.
     n_neighbors : "auto" or int, default="auto"
         Neighbours kept per point, the paper's q. "auto" cuts graphs of several numbers;
         an integer cuts one graph.
@@ -107,9 +114,19 @@ class EKSS(SubspaceClusterer):
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
-        Cluster of each point.
+        Cluster of each point; -1 for those that ``outliers`` marks.
     bases_ : ndarray of shape (n_clusters, n_features, subspace_dim_)
-        Orthonormal basis of each cluster's subspace, fitted after clustering.
+        Orthonormal basis of each cluster's subspace, fitted after clustering to its
+        points of a score up to 3.5. If it has fewer than ``subspace_dim_`` dimensions,
+        the last columns are zero.
+    dims_ : ndarray of shape (n_clusters,)
+        Dimension of each cluster's subspace.
+    outlier_scores_ : ndarray of shape (n_samples,)
+        How far each point lies from the subspace of its cluster, in standard deviations
+        of that distance from its median in the cluster; higher is further.
+    outlier_limits_ : ndarray of shape (n_clusters,) or None
+        Distance from each subspace, as ``transform`` gives it, beyond which ``predict``
+        marks points as outliers; None if ``outliers`` is None.
     offsets_ : ndarray of shape (n_clusters, n_features) or None
         A point on each affine subspace; None for linear ones.
     preparation_ : Preparation
@@ -153,7 +170,7 @@ class EKSS(SubspaceClusterer):
     n_iter_ : int
         Largest number of iterations that a member used.
     n_clusters_, n_members_, subspace_dim_, n_neighbors_ : int
-        What was used.
+        What was used; ``subspace_dim_`` is the largest of ``dims_``.
     n_features_in_ : int
         Number of features seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -193,6 +210,7 @@ class EKSS(SubspaceClusterer):
         affine: bool | str = "auto",
         normalize: bool | str = "auto",
         remove_components: int | str = "auto",
+        outliers: float | str | None = None,
         n_neighbors: int | str = "auto",
         cut: CutOptions | None = None,
         max_samples: int | str | None = "auto",
@@ -209,6 +227,7 @@ class EKSS(SubspaceClusterer):
         self.affine = affine
         self.normalize = normalize
         self.remove_components = remove_components
+        self.outliers = outliers
         self.n_neighbors = n_neighbors
         self.cut = cut
         self.max_samples = max_samples
@@ -322,6 +341,7 @@ class EKSS(SubspaceClusterer):
                 "n_neighbors", self.n_neighbors, 1, n_samples - 1, limit="n_samples-1"
             ),
             cut=cut,
+            outliers=check_outliers(self.outliers),
         )
 
     def _sample_size(self, rows: Rows, wishes: Wishes) -> int | None:
@@ -393,6 +413,9 @@ def _fitted(found: Clustering, sample: NDArray[np.int64] | None) -> dict[str, An
         "labels_": found.labels.astype(np.int64),
         "bases_": found.flats.bases,
         "offsets_": found.flats.offsets,
+        "dims_": found.flats.dims,
+        "outlier_scores_": found.outlier_scores,
+        "outlier_limits_": found.outlier_limits,
         "preparation_": found.preparation,
         "affinity_": chosen.affinity,
         "member_labels_": ensemble.labels,

@@ -55,6 +55,9 @@ class KSS(RestartedClusterer):
         Orthonormal basis of each cluster's subspace.
     offsets_ : ndarray of shape (n_clusters, n_features) or None
         A point on each affine subspace; None for linear ones.
+    outlier_scores_ : ndarray of shape (n_samples,)
+        How far each point lies from the subspace of its cluster, in standard deviations
+        of that distance from its median in the cluster; higher is further.
     cost_ : float
         Sum of squared residuals of the best start.
     cost_history_ : ndarray of shape (n_iter_ + 1,)

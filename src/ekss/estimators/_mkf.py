@@ -54,6 +54,9 @@ class MedianKFlats(RestartedClusterer):
         Orthonormal basis of each cluster's subspace.
     offsets_ : None
         The subspaces pass through the origin.
+    outlier_scores_ : ndarray of shape (n_samples,)
+        How far each point lies from the subspace of its cluster, in standard deviations
+        of that distance from its median in the cluster; higher is further.
     cost_ : float
         Sum of distances of the best start.
     cost_history_ : ndarray of shape (n_iter_ + 1,)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ekss.core.ksubspaces import UPDATES
-from ekss.core.linalg import fit_clusters
+from ekss.core.linalg import fit_clusters, score_points
 from ekss.ensemble.decide import paper_neighbors
 from ekss.ensemble.paper import ensemble_k_subspaces
 from ekss.ensemble.prepare import prepare
@@ -86,6 +86,9 @@ class PaperEKSS(SubspaceClusterer):
         Orthonormal basis of each cluster's subspace, fitted after clustering.
     offsets_ : ndarray of shape (n_clusters, n_features) or None
         A point on each affine subspace; None for linear ones.
+    outlier_scores_ : ndarray of shape (n_samples,)
+        How far each point lies from the subspace of its cluster, in standard deviations
+        of that distance from its median in the cluster; higher is further.
     preparation_ : Preparation
         How rows become points: call it to see rows as the fit saw them.
     affine_ : bool
@@ -203,6 +206,7 @@ class PaperEKSS(SubspaceClusterer):
             eigenvalues_=found.cut.eigenvalues,
             bases_=outside.bases,
             offsets_=outside.offsets,
+            outlier_scores_=score_points(points.rows, found.cut.labels, flats),
             preparation_=points.preparation,
             affine_=affine,
             n_clusters_=sizes["n_clusters"],

@@ -10,7 +10,7 @@ from typing import Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ekss.core.linalg import Flats
+from ekss.core.linalg import Flats, score_points
 from ekss.ensemble.dimension import estimate_dim
 from ekss.ensemble.prepare import prepare
 from ekss.estimators._base import (
@@ -110,6 +110,7 @@ class RestartedClusterer(SubspaceClusterer):
             labels_=labels,
             bases_=flats.bases,
             offsets_=flats.offsets,
+            outlier_scores_=score_points(points.rows, labels, inside),
             preparation_=points.preparation,
             cost_history_=costs,
             cost_=float(costs[-1]),

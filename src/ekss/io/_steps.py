@@ -12,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from ekss import estimators, preprocessing
+from ekss.core.linalg import Flats
 from ekss.ensemble import Preparation
 from ekss.io._archive import Arrays, Unsound, need
 from ekss.io._base import InputError, one_line
@@ -26,7 +27,7 @@ _MOST_PIXELS = 2**18
 _MOST_ANGLES = 64
 _MOST_FILTER_ENTRIES = 2**22
 _SLACK = 1e-3
-_OPTIONAL = ("offsets_", "removed", "centre")
+_OPTIONAL = ("offsets_", "outlier_limits_", "removed", "centre")
 # Arrays of the preparation of rows, which estimators have in ``preparation_``.
 _PREPARED = ("removed", "centre")
 
@@ -53,7 +54,13 @@ class Kind:
     out: str = "D"
 
 
-_SUBSPACES = {"bases_": "KDd", "offsets_": "KD", "removed": "rD", "centre": "D"}
+_SUBSPACES = {
+    "bases_": "KDd",
+    "offsets_": "KD",
+    "outlier_limits_": "K",
+    "removed": "rD",
+    "centre": "D",
+}
 _COMPONENTS = {"components_": "rD", "singular_values_": "r"}
 _PROJECTION = {"mean_": "D", **_COMPONENTS, "explained_variance_ratio_": "r"}
 
@@ -145,6 +152,7 @@ def restore_step(
         model.n_clusters_, model.subspace_dim_ = sizes["K"], sizes["d"]
         if isinstance(model, estimators.EKSS):
             model.removed_ = model.preparation_.removed
+            model.dims_ = Flats(model.bases_).dims
     if isinstance(model, preprocessing.Scattering2D):
         return model, _refit_scattering(model, width)
     return model, sizes[kind.out]
@@ -179,7 +187,13 @@ def _check_orthonormal(key: str, vectors: Any) -> None:
     count, width = vectors.shape[-2:]
     # Also a bound on the memory of the products.
     need(count <= width, f"{key} has {count} vectors of {width} features")
-    gaps = np.abs(vectors @ vectors.swapaxes(-1, -2) - np.eye(count))
+    # Subspaces of smaller dimension than others end in zeros; directions do not.
+    used = np.ones(vectors.shape[:-1], bool)
+    if vectors.ndim == 3:
+        used = vectors.any(axis=-1)
+        need(used[:, 0].all(), f"a subspace of {key} has no direction")
+        need((used[:, :-1] >= used[:, 1:]).all(), f"{key} has zeros between vectors")
+    gaps = np.abs(vectors @ vectors.swapaxes(-1, -2) - np.eye(count) * used[..., None])
     need(gaps.max(initial=0) <= _SLACK, f"the vectors of {key} are not orthonormal")
 
 

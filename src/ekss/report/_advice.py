@@ -159,25 +159,31 @@ def _rank(facts: Facts) -> Iterator[Notice]:
         )
     if facts.fit.fitted_here:
         return
-    dim = facts.fit.dim
+    dims = {c.name: int(n) for c, n in zip(facts.clusters, facts.fit.dims, strict=True)}
     some = [c for c in facts.clusters if c not in nothing]
-    least = max(1, int(_FEW_DIRECTIONS * dim))
-    flat = [c for c in some if dim > 1 and c.effective_dim <= least]
+    flat = [
+        c
+        for c in some
+        if dims[c.name] > 1
+        and c.effective_dim <= max(1, int(_FEW_DIRECTIONS * dims[c.name]))
+    ]
     if flat:
         yield _note(
             "low_rank",
             f"{_clusters(flat, 'has')} fewer dimensions than allowed",
-            f"Subspaces have dimension {dim}, but 95 % of the energy lies in fewer "
-            f"directions: {_values(flat, lambda c: str(c.effective_dim))}. A smaller "
-            "subspace_dim may separate better.",
+            f"Of dimension {_values(flat, lambda c: str(dims[c.name]))}, but 95 % of "
+            "the energy lies in fewer directions: "
+            f"{_values(flat, lambda c: str(c.effective_dim))}. A smaller subspace_dim "
+            "may separate better.",
         )
-    short = [c for c in some if 1 < c.size <= dim]
+    short = [c for c in some if 1 < c.size <= dims[c.name]]
     if short:
         yield _warning(
             "unsupported",
             f"{_clusters(short, 'has')} no more points than dimensions",
-            f"With dimension {dim} any {dim} points fit exactly, so the fit says "
-            "nothing. Choose a smaller subspace_dim or fewer clusters.",
+            f"As many points as a subspace has dimensions, "
+            f"{_values(short, lambda c: str(dims[c.name]))}, always fit exactly, so "
+            "the fit says nothing. Choose a smaller subspace_dim or fewer clusters.",
         )
 
 

@@ -198,9 +198,11 @@ def _key_numbers(facts: Facts) -> list[tuple[str, str]]:
             ("NMI", f"{scores.nmi:.3f}"),
             ("ARI", f"{scores.ari:.3f}"),
         ]
+    low, high = facts.fit.dims.min(), facts.fit.dims.max()
+    dims = f"{high}" if low == high else f"{low} to {high}"
     figures += [
         ("clusters", f"{len(facts.clusters)}"),
-        ("subspace dimension", f"{facts.fit.dim}{' affine' * facts.inputs.affine}"),
+        ("subspace dimension", f"{dims}{' affine' * facts.inputs.affine}"),
         ("energy captured", percent(facts.captured)),
     ]
     if spectrum is not None and spectrum.gap is not None:

@@ -49,8 +49,13 @@ class Fit:
 
     @property
     def dim(self) -> int:
-        """Dimension of the subspaces."""
+        """Dimension of the subspaces, the largest if they differ."""
         return int(self.flats.bases.shape[2])
+
+    @cached_property
+    def dims(self) -> Ints:
+        """Dimension of each subspace."""
+        return self.flats.dims
 
     @cached_property
     def own(self) -> Floats:
@@ -106,7 +111,7 @@ def fit_of(inputs: Inputs) -> Fit:
 
 
 def angles_of(bases: Floats) -> Angles:
-    """Principal angles between all pairs of subspaces of one dimension."""
+    """Principal angles between all pairs of subspaces; columns may be zero."""
     n_clusters, _, dim = bases.shape
     exact = bases.astype(np.float64)
     stacked = exact.transpose(1, 0, 2).reshape(exact.shape[1], -1)
@@ -114,7 +119,8 @@ def angles_of(bases: Floats) -> Angles:
     cosines = np.linalg.svd(blocks.transpose(0, 2, 1, 3), compute_uv=False)[..., 0]
     smallest = np.degrees(np.arccos(np.clip(cosines, 0, 1)))
     np.fill_diagonal(smallest, 0.0)
-    return Angles(subspace_affinities(list(exact)), (smallest + smallest.T) / 2)
+    trimmed = [basis[:, basis.any(axis=0)] for basis in exact]
+    return Angles(subspace_affinities(trimmed), (smallest + smallest.T) / 2)
 
 
 def at_most(rows: Ints, most: int, rng: np.random.Generator | None = None) -> Ints:
