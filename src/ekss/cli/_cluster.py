@@ -136,6 +136,7 @@ def cluster(
     id_column: shared.IdColumn = None,
     header: shared.Header = None,
     drop_column: shared.DropColumn = None,
+    missing: shared.Missing = shared.Holes.ERROR,
     image_size: shared.ImageSize = None,
     labels: shared.Labels = None,
     labels_key: shared.LabelsKey = None,
@@ -160,10 +161,14 @@ def cluster(
     with out.guarded(debug):
         voice = out.Voice(quiet, as_json)
         reading = (key, id_column, header, drop_column, image_size, labels, labels_key)
-        source = Source(data, *reading, memory_limit=memory_limit)
+        source = Source(
+            data, *reading, memory_limit=memory_limit, missing=missing.value
+        )
         check_there(source)
 
-        from ekss.cli._methods import Task, check_auto, given
+        from ekss.cli._methods import Task, check_auto, check_missing, given
+
+        check_missing(method.value, missing.value)
 
         settings = given(
             dim=span_of("--dim", dim),
@@ -351,6 +356,7 @@ def predict(
     id_column: shared.IdColumn = None,
     header: shared.Header = None,
     drop_column: shared.DropColumn = None,
+    missing: shared.Missing = shared.Holes.ERROR,
     image_size: shared.ImageSize = None,
     labels: shared.Labels = None,
     labels_key: shared.LabelsKey = None,
@@ -366,7 +372,7 @@ def predict(
     with out.guarded(debug):
         voice = out.Voice(quiet, as_json)
         reading = (key, id_column, header, drop_column, image_size, labels, labels_key)
-        source = Source(data, *reading)
+        source = Source(data, *reading, missing=missing.value)
         target = out.default_output(data, "predicted") if output is None else output
         _assign(model, source, target, voice)
 

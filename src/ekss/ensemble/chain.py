@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -37,6 +37,7 @@ from ekss.ensemble.decide import (
 from ekss.ensemble.extend import extend, extend_cost, learn_extension
 from ekss.ensemble.prepare import (
     Preparation,
+    has_holes,
     most_coordinates,
     prepare,
 )
@@ -63,6 +64,9 @@ from ekss.runtime.memory import (
 from ekss.runtime.rows import LabelStore, MemoryRows, Rows
 from ekss.runtime.workers import Workers
 
+if TYPE_CHECKING:
+    from ekss.core.completion import Completion
+
 
 @dataclass(frozen=True)
 class EarlierFit:
@@ -76,11 +80,14 @@ class EarlierFit:
     ensemble : Ensemble
         Members that are used again if they would come out the same, which their own
         ``origin`` tells.
+    completion : Completion or None
+        Of the missing entries, where there are any; taken over like ``settled``.
     """
 
     origin: tuple[Any, ...]
     settled: Settled
     ensemble: Ensemble
+    completion: Completion | None = None
 
     @property
     def seed(self) -> int:
@@ -151,15 +158,19 @@ def cluster(
     Clustering
     """
     origin = fingerprint(voted), seed, replace(wishes, n_members=None)
-    if known is not None and known.origin == origin:
-        settled = known.settled
-    else:
-        settled = settle(voted, wishes, seed, workers)
+    same = known if known is not None and known.origin == origin else None
+    completion = None
+    if has_holes(voted):
+        completion = same.completion if same else None
+        completion = completion or _complete(voted, wishes, seed, workers)
+        voted = completion(voted)
+    settled = same.settled if same else settle(voted, wishes, seed, workers)
     points = prepare(
         voted,
         unit=settled.unit,
         affine=settled.affine,
         removed=settled.removed,
+        completion=completion,
     )
     plan = decide(points, wishes, settled.n_clusters, seed)
     ensemble = vote(
@@ -195,8 +206,34 @@ def cluster(
         settled,
         ensemble,
         chosen,
-        EarlierFit(origin, replace(settled, ensemble=None), ensemble),
+        EarlierFit(origin, replace(settled, ensemble=None), ensemble, completion),
     )
+
+
+def _complete(
+    rows: NDArray[np.floating], wishes: Wishes, seed: int, workers: Workers
+) -> Completion:
+    """Find subspaces that fill in missing entries, by small fits to filled rows."""
+    from ekss.ensemble.complete import Begun, complete
+
+    def begin(filled: NDArray[np.floating]) -> Begun:
+        q = wishes.n_neighbors
+        few = replace(
+            wishes,
+            n_members=min(wishes.n_members or RULES.steps[0], RULES.steps[0]),
+            n_neighbors=None if q is None else min(q, len(filled) - 1),
+        )
+        found = cluster(filled, few, seed, workers.quiet())
+        others = [candidate.labels for candidate in found.chosen.candidates]
+        removed = found.preparation.removed
+        return Begun(
+            [found.labels, *others],
+            found.flats.bases.shape[2] + (0 if removed is None else len(removed)),
+            unit=found.settled.unit,
+            affine=found.settled.affine,
+        )
+
+    return complete(rows, begin, wishes.n_clusters or COUNT.first, seed, workers)
 
 
 def _cut_and_choose(

@@ -36,6 +36,7 @@ def read_points(
     drop: Sequence[str | int] = (),
     columns: Sequence[str] | None = None,
     least_rows: int = 2,
+    missing: bool = False,
     memory_limit: int | str | None = None,
 ) -> Points:
     r"""Read points from a file, or images from a folder.
@@ -74,6 +75,9 @@ def read_points(
     least_rows : int, default=2
         Refuse fewer points. To cluster takes two; one is enough for a model that is
         fitted already.
+    missing : bool, default=False
+        Whether entries may be missing: NaN in arrays; nothing, NA, N/A, NaN, null or
+        None in tables. They become NaN; otherwise they are refused.
     memory_limit : int, str or None, default=None
         Most memory that the process may take, in bytes or as "4GB"; a file that
         declares more is refused before it is read. None is what the machine has free.
@@ -136,7 +140,7 @@ def read_points(
                 "out"
             )
         wanted = None if columns is None else tuple(columns)
-        choice = Choice(id_column, header, tuple(drop), wanted)
+        choice = Choice(id_column, header, tuple(drop), wanted, bool(missing))
         return read_table(path, choice, least_rows, limit)
     if id_column is not None or header != "auto" or drop:
         raise InputError(
@@ -152,7 +156,7 @@ def read_points(
         suffix = f"[{name}]" if name else ""
         where = f"{path}{suffix}"
         found = _interpreted(array, where, f"{path.name}{suffix}", image_size, grey)
-    check_points(found.points, where, least_rows)
+    check_points(found.points, where, least_rows, missing=missing)
     return found
 
 

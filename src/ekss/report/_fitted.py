@@ -199,7 +199,7 @@ def read_inputs(
             "report"
         )
     n_rows, sample = len(clusters), getattr(estimator, "sample_", None)
-    points = _floats("X", X, n_rows, sample)
+    points = _floats("X", X, n_rows, sample, _completion_of(estimator))
     shown = points if raw is None else _floats("raw", raw, n_rows, sample)
     described = np.arange(n_rows) if sample is None else np.asarray(sample)
     clusters = np.asarray(clusters)[described]
@@ -286,9 +286,25 @@ def _shown(value: Any) -> str:
     return words[: _LONGEST_VALUE - 3] + "..."
 
 
-def _floats(name: str, values: Any, n_rows: int, sample: Ints | None) -> Floats:
-    """Return the matrix, or the rows of the sample, which alone are read of a file."""
-    rows = None if sample is None else as_rows(values)
+def _completion_of(estimator: Any) -> Any:
+    """Return what fills in missing entries, None where the fit had none."""
+    preparation = getattr(estimator, "preparation_", None)
+    return getattr(preparation, "completion", None)
+
+
+def _floats(
+    name: str,
+    values: Any,
+    n_rows: int,
+    sample: Ints | None,
+    completion: Callable[[Floats], Floats] | None = None,
+) -> Floats:
+    """Return the matrix, or the rows of the sample, which alone are read of a file.
+
+    Missing entries are filled in as in the fit, if it had any.
+    """
+    missing = "error" if completion is None else "observed"
+    rows = None if sample is None else as_rows(values, missing)
     array: Any = np.asarray(values) if rows is None else rows
     if len(array.shape) != 2 or array.shape[0] != n_rows:
         raise ValueError(
@@ -299,6 +315,8 @@ def _floats(name: str, values: Any, n_rows: int, sample: Ints | None) -> Floats:
         array = array[sample] if rows is None else rows.take(sample)
     if array.dtype not in (np.float32, np.float64):
         array = array.astype(np.float64)
+    if completion is not None:
+        array = completion(array)
     if not np.isfinite(array).all():
         raise ValueError(f"{name} has NaN or infinite entries; remove them first")
     return array
