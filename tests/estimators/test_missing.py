@@ -224,8 +224,9 @@ def test_saved_models_fill_in_the_same(estimator, fitted, rows, tmp_path):
 
 @pytest.mark.parametrize("estimator", TAKE_NAN, ids=name_of)
 def test_a_report_is_made(estimator, fitted, rows):
-    page = build(fitted[name_of(estimator)], rows)
-    assert page.summary["n_points"] == len(rows)
+    summary = build(fitted[name_of(estimator)], rows).summary
+    assert summary["n_samples"] == len(rows)
+    assert summary["missing"] == pytest.approx(np.isnan(rows).mean())
 
 
 # --- What cannot be answered ----------------------------------------------------------
@@ -235,7 +236,7 @@ def test_a_report_is_made(estimator, fitted, rows):
 def test_a_row_without_entries_is_refused(estimator, rows):
     bad = rows.copy()
     bad[7] = np.nan
-    with pytest.raises(ValueError, match="row 7 of X .* has no observed entry"):
+    with pytest.raises(ValueError, match=r"row 7 of X .* has no observed entry"):
         again(estimator).fit(bad)
 
 
@@ -243,7 +244,7 @@ def test_a_row_without_entries_is_refused(estimator, rows):
 def test_a_new_row_without_entries_is_refused(estimator, fitted, rows):
     bad = rows.copy()
     bad[7] = np.nan
-    with pytest.raises(ValueError, match="row 7 of X .* has no observed entry"):
+    with pytest.raises(ValueError, match=r"row 7 of X .* has no observed entry"):
         fitted[name_of(estimator)].predict(bad)
 
 

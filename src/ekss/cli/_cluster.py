@@ -137,6 +137,7 @@ def cluster(
     header: shared.Header = None,
     drop_column: shared.DropColumn = None,
     missing: shared.Missing = shared.Holes.ERROR,
+    mask: shared.Mask = None,
     image_size: shared.ImageSize = None,
     labels: shared.Labels = None,
     labels_key: shared.LabelsKey = None,
@@ -162,7 +163,11 @@ def cluster(
         voice = out.Voice(quiet, as_json)
         reading = (key, id_column, header, drop_column, image_size, labels, labels_key)
         source = Source(
-            data, *reading, memory_limit=memory_limit, missing=missing.value
+            data,
+            *reading,
+            memory_limit=memory_limit,
+            missing=missing.value,
+            mask=mask,
         )
         check_there(source)
 
@@ -357,6 +362,7 @@ def predict(
     header: shared.Header = None,
     drop_column: shared.DropColumn = None,
     missing: shared.Missing = shared.Holes.ERROR,
+    mask: shared.Mask = None,
     image_size: shared.ImageSize = None,
     labels: shared.Labels = None,
     labels_key: shared.LabelsKey = None,
@@ -372,7 +378,7 @@ def predict(
     with out.guarded(debug):
         voice = out.Voice(quiet, as_json)
         reading = (key, id_column, header, drop_column, image_size, labels, labels_key)
-        source = Source(data, *reading, missing=missing.value)
+        source = Source(data, *reading, missing=missing.value, mask=mask)
         target = out.default_output(data, "predicted") if output is None else output
         _assign(model, source, target, voice)
 

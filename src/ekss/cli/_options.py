@@ -151,6 +151,15 @@ Missing = Annotated[
         show_default=True,
     ),
 ]
+Mask = Annotated[
+    str | None,
+    reading(
+        metavar="NAME",
+        help="Array in the file that is 0 where entries are missing; for tracks one "
+        "number per frame and point.",
+        show_default="none",
+    ),
+]
 DropColumn = Annotated[
     list[str] | None,
     reading(metavar="NAME", help="Column to leave out; may be given several times."),

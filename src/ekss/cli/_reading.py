@@ -35,6 +35,8 @@ _IN_OPTIONS = (
     (r"\bby (?:key|column)\b", "by KEY"),
     (r"\bleave the key out\b", "leave KEY out"),
     (r"\bleave key and\b", "leave KEY and"),
+    (r"\bleave mask out\b", "leave --mask out"),
+    (r"\band mask out\b", "and --mask out"),
     (r"\bid_column, header and drop\b", "--id-column, --header and --drop-column"),
     (r"\bid_column=False\b", "--id-column none"),
     (r"\bmemory_limit=", "--memory-limit "),
@@ -77,6 +79,7 @@ class Source:
     columns: tuple[str, ...] | None = None  # of a saved model
     memory_limit: str | None = None
     missing: str = "error"
+    mask: str | None = None
 
     @property
     def label_file(self) -> Path | None:
@@ -271,6 +274,7 @@ def _points(source: Source, least_rows: int) -> Points:
         columns=source.columns,
         least_rows=least_rows,
         missing=source.missing != "error",
+        mask=source.mask,
         memory_limit=source.memory_limit,
     )
     size = size_of(source.image_size)

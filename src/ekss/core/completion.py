@@ -26,6 +26,11 @@ class _Rules:
     # Iterations of a start before the starts are compared, and of the best at most.
     trial: int = 20
     most: int = 100
+    # Multiplications that starts, and then the best of them, may take: some ten seconds
+    # of a core. Of large data fewer starts are tried, and at least so many iterations
+    # of the best are made.
+    work: float = 2e11
+    fewest: int = 10
     # Iterations on many rows, after those on a sample of them.
     refined: int = 5
     # The fit ends when the log-likelihood of a row changes by less.
@@ -244,11 +249,27 @@ def fit_completion(
     """
     seen = observe(rows, unit=unit, scale=scale)
     inside = filled / seen.lengths[:, None]
-    begun = [_first(seen, inside, labels, rank, affine=affine) for labels in starts]
+    n_components = int(starts[0].max()) + 1
+    iteration = rows.size * n_components * rank * (rank + 1) // 2
+    affordable = int(_RULES.work // iteration)
+    begun = [
+        _first(seen, inside, labels, rank, affine=affine)
+        for labels in starts[: max(1, affordable // _RULES.trial)]
+    ]
     begun = [replace(one, unit=unit, scale=scale) for one in begun]
     tried = [_climb(one, seen, _RULES.trial, warm=True) for one in begun]
     best, _ = max(tried, key=lambda found: found[1])
-    return _climb(best, seen, _RULES.most)[0]
+    n_iter = max(_RULES.fewest, min(_RULES.most, affordable))
+    return _climb(best, seen, n_iter)[0]
+
+
+def likely_work(entries: int, rank: int) -> float:
+    """Return about how many multiplications a fit takes.
+
+    ``entries`` are those of all rows, times the number of components.
+    """
+    iteration = entries * rank * (rank + 1) / 2
+    return min(2 * _RULES.work, (_RULES.trial + _RULES.most) * iteration)
 
 
 def refine(model: Completion, rows: NDArray[np.floating]) -> Completion:

@@ -300,6 +300,8 @@ def estimate(work: Work) -> Estimate:
         "cuts": cut_cost(work),
         "choice": choose_cost(work),
     }
+    if work.missing:
+        stages["missing entries"] = _completion_cost(work)
     if work.voted < work.n_samples:
         stages["rows"] = extend_cost(work)
     data = work.n_samples * work.n_features * work.itemsize
@@ -307,6 +309,23 @@ def estimate(work: Work) -> Estimate:
         LIBRARY_BYTES + data * work.in_memory,
         {name: stage for name, stage in stages.items() if stage.seconds > 0},
     )
+
+
+def _completion_cost(work: Work) -> Stage:
+    """Fill in missing entries by small fits."""
+    from ekss.ensemble.complete import clustered_rows, complete_cost
+
+    rows = clustered_rows(work.voted, work.n_clusters)
+    small = replace(
+        work,
+        n_samples=rows,
+        voted=rows,
+        fitted=rows,
+        n_members=min(work.n_members, RULES.steps[0]),
+        likely_members=None,
+        missing=False,
+    )
+    return complete_cost(work, estimate(small))
 
 
 def trial_cost(work: Work) -> Stage:
@@ -324,6 +343,7 @@ def trial_cost(work: Work) -> Stage:
             likely_members=None,
             n_graphs=1,
             n_trials=0,
+            missing=False,
         )
     )
     n, n_features = work.voted, work.n_features
@@ -395,6 +415,9 @@ def work_of(
         double=wishes.affine is not False,
         single=wishes.affine is not True and wishes.normalize is not False,
         n_trials=_n_trials(wishes, rows),
+        missing=isinstance(rows, MemoryRows)
+        and rows.in_memory
+        and has_holes(rows.array),
         likely_members=None if wishes.n_members else RULES.steps[0],
         likely_candidates=likely,
         likely_dim=likely_dim,

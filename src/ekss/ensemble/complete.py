@@ -13,9 +13,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ekss.core.completion import Completion, fit_completion, refine
+from ekss.core.completion import (
+    Completion,
+    fit_completion,
+    likely_work,
+    refine,
+)
 from ekss.ensemble.prepare import power_of_two
 from ekss.ensemble.vote import matched_share
+from ekss.runtime.memory import RATES, Estimate, Stage, Work
 from ekss.runtime.rows import draw_sample
 from ekss.runtime.workers import Workers
 
@@ -33,6 +39,7 @@ class _Rules:
     # Clusterings at most; the second one gains from dimensions that are estimated
     # from better fillings (docs/experiments.md, "Missing entries").
     rounds: int = 3
+    likely: int = 2
     # Clusters are the same if they share so many of the points.
     same: float = 0.99
     # Clusterings that the subspaces are started from, and the share of the points up
@@ -90,8 +97,7 @@ def complete(
     Completion
     """
     _check_columns(rows)
-    size = max(_RULES.rows, _RULES.rows_per_cluster * n_clusters)
-    sample = draw_sample(len(rows), size, seed)
+    sample = draw_sample(len(rows), clustered_rows(len(rows), n_clusters), seed)
     some = rows if sample is None else rows[sample]
     with workers.stage("missing entries"):
         found = _first(some)
@@ -113,6 +119,23 @@ def complete(
                 scale=1.0 if begun.unit else _scale_of(some),
             )
         return found if sample is None else refine(found, rows)
+
+
+def clustered_rows(n_samples: int, n_clusters: int) -> int:
+    """Return how many rows are clustered to find the subspaces."""
+    return min(n_samples, max(_RULES.rows, _RULES.rows_per_cluster * n_clusters))
+
+
+def complete_cost(work: Work, small: Estimate) -> Stage:
+    """Cluster some rows ``small`` times, fit subspaces to them, then to all rows."""
+    rows = clustered_rows(work.voted, work.n_clusters)
+    entries = rows * work.n_features * work.n_clusters
+    fitting = 1e-9 * RATES.moment * likely_work(entries, work.likely_dim or work.dim)
+    seconds = _RULES.likely * (small.seconds + fitting)
+    # Entries in float64 with their mask, and the rows before and after.
+    held = work.voted * work.n_features * (8 + 1 + 2 * work.itemsize)
+    stages = (stage.bytes for stage in small.stages.values())
+    return Stage(seconds, held + max(stages))
 
 
 def _first(rows: NDArray[np.floating]) -> Completion:
