@@ -165,3 +165,13 @@ def test_the_length_of_a_row_is_guessed_from_what_is_observed():
     seen = observe(row, unit=True)
     np.testing.assert_allclose(seen.lengths, np.sqrt(50))
     np.testing.assert_allclose(seen.values * seen.lengths, [[3, 0, 4, 0]])
+
+
+def test_rows_of_zeros_are_completed_by_zeros():
+    rows = np.zeros((10, 4))
+    rows[::2, 1] = np.nan
+    everyone = [np.zeros(10, int)]
+    model = fit_completion(
+        rows, np.zeros((10, 4)), everyone, 2, unit=True, affine=False
+    )
+    np.testing.assert_array_equal(model(rows), np.zeros((10, 4)))

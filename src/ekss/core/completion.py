@@ -42,6 +42,8 @@ class _Rules:
     # Smallest noise as a share of the mean square of an entry: data without noise
     # would otherwise divide by zero.
     noise: float = 1e-8
+    # Smallest mean square of an entry, where all entries are zero.
+    least: float = 1e-30
     # Noise of given subspaces, of which it is not known, as a share of that square.
     guessed: float = 0.01
     # Memberships below this share do not count.
@@ -289,7 +291,7 @@ def _first(
     """Return components of filled rows by principal components of each cluster."""
     n_features = filled.shape[1]
     n_components = int(labels.max()) + 1
-    energy = max(float((seen.values**2).sum() / seen.mask.sum()), 1e-300)
+    energy = max(float((seen.values**2).sum() / seen.mask.sum()), _RULES.least)
     loadings = np.zeros((n_components, n_features, rank))
     means = np.zeros((n_components, n_features))
     noise = np.full(n_components, energy)
@@ -314,7 +316,7 @@ def _climb(
     model: Completion, seen: Observed, n_iter: int, *, warm: bool = False
 ) -> tuple[Completion, float]:
     """Raise the likelihood; return the components and the last one, per row."""
-    energy = max(float((seen.values**2).sum() / seen.mask.sum()), 1e-300)
+    energy = max(float((seen.values**2).sum() / seen.mask.sum()), _RULES.least)
     heat = float(seen.mask.sum(axis=1).mean()) if warm else 1.0
     before = -np.inf
     for _ in range(n_iter):
