@@ -108,7 +108,7 @@ class Completion:
             mean, variance = self._posterior(seen, with_errors=with_errors)
             lengths = seen.lengths[:, None]
             filled[some] = np.where(seen.mask, rows[some], mean * lengths)
-            if with_errors:
+            if variance is not None:
                 errors[some] = np.where(seen.mask, 0, np.sqrt(variance) * lengths)
         return filled, errors
 
