@@ -65,7 +65,7 @@ class Begun:
         Whether rows are scaled to unit length, and subspaces may miss the origin.
     """
 
-    labels: Sequence[NDArray[np.integer]]
+    labels: Sequence[NDArray[np.int64]]
     rank: int
     unit: bool
     affine: bool
@@ -101,7 +101,7 @@ def complete(
     some = rows if sample is None else rows[sample]
     with workers.stage("missing entries"):
         found = _first(some)
-        before: NDArray[np.integer] | None = None
+        before: NDArray[np.int64] | None = None
         for _ in range(_RULES.rounds):
             filled = found(some)
             begun = cluster(filled)
@@ -146,11 +146,10 @@ def _first(rows: NDArray[np.floating]) -> Completion:
     return fit_completion(rows, zeros, [everyone], rank, unit=True, affine=False)
 
 
-def _different(clusterings: Sequence[NDArray[np.integer]]) -> list[NDArray[np.int64]]:
+def _different(clusterings: Sequence[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
     """Return the first few clusterings that differ clearly from each other."""
     kept: list[NDArray[np.int64]] = []
     for labels in clusterings:
-        labels = labels.astype(np.int64)
         if all(matched_share(labels, one) < _RULES.different for one in kept):
             kept.append(labels)
         if len(kept) == _RULES.starts:

@@ -147,7 +147,7 @@ class RestartedClusterer(SubspaceClusterer):
             points = prepare(filled, unit=unit, affine=affine).rows
             dim, runs = self._runs(points, seed, workers.quiet())
             runs = sorted(runs, key=lambda run: run.costs[-1])
-            labels = [run.labels for run in runs]
+            labels = [run.labels.astype(np.int64) for run in runs]
             return Begun(labels, dim, unit=unit, affine=affine)
 
         with one_blas_thread():
