@@ -22,6 +22,7 @@ from ekss.ensemble.cut import CutOptions, cut, cut_cost, cut_once, votes_cost
 from ekss.ensemble.decide import (
     COUNT,
     REMOVAL,
+    Geometry,
     Plan,
     Settled,
     Wishes,
@@ -108,6 +109,7 @@ class Clustering:
     preparation : Preparation
         How rows become points.
     settled : Settled
+    geometry : Geometry
     ensemble : Ensemble
     chosen : Chosen
     known : EarlierFit
@@ -118,6 +120,7 @@ class Clustering:
     flats: Flats
     preparation: Preparation
     settled: Settled
+    geometry: Geometry
     ensemble: Ensemble
     chosen: Chosen
     known: EarlierFit
@@ -204,6 +207,7 @@ def cluster(
         points.preparation.outwards(flats),
         points.preparation,
         settled,
+        plan.geometry,
         ensemble,
         chosen,
         EarlierFit(origin, replace(settled, ensemble=None), ensemble, completion),
@@ -228,7 +232,8 @@ def _complete(
         removed = found.preparation.removed
         return Begun(
             [found.labels, *others],
-            found.flats.bases.shape[2] + (0 if removed is None else len(removed)),
+            # Too many directions cost little: those that are not needed stay short.
+            found.geometry.high + (0 if removed is None else len(removed)),
             unit=found.settled.unit,
             affine=found.settled.affine,
         )

@@ -60,7 +60,7 @@ class Begun:
     labels : sequence of ndarray of shape (n_samples,)
         Clusterings, the best one first.
     rank : int
-        Dimension of the subspaces of the rows.
+        Dimension of the subspaces of the rows, the largest that it may be.
     unit, affine : bool
         Whether rows are scaled to unit length, and subspaces may miss the origin.
     """
