@@ -365,7 +365,7 @@ def told(**options):
 @pytest.mark.parametrize(
     ("X", "params", "words"),
     [
-        (np.where(GOOD > 1, np.nan, GOOD), {}, "contains NaN"),
+        (np.where(GOOD > 1, np.nan, GOOD), {"missing": "error"}, "contains NaN"),
         (np.where(GOOD > 1, np.inf, GOOD), {}, "contains infinity"),
         (GOOD[0], {}, "Expected 2D array, got 1D array"),
         (GOOD[:1], {}, "1 sample"),

@@ -169,4 +169,4 @@ def test_row_that_is_not_finite_is_named(points, tmp_path):
     spoilt = points.copy()
     spoilt[12_345, 6] = np.nan
     with pytest.raises(ValueError, match="row 12345 holds nan"):
-        model().fit(memory_map(spoilt, tmp_path))
+        model(missing="error").fit(memory_map(spoilt, tmp_path))

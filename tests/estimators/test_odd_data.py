@@ -24,10 +24,10 @@ X = make_union_of_subspaces(
     3, 1, n_features=6, n_per_subspace=25, noise=0.01, random_state=0
 ).data
 MAKE = [
-    EKSS(2, 1, n_members=10),
+    EKSS(2, 1, n_members=10, missing="error"),
     PaperEKSS(2, 1, n_members=10),
-    KSS(2, 1),
-    TSC(2),
+    KSS(2, 1, missing="error"),
+    TSC(2, missing="error"),
     SSC(2),
     PrincipalComponents(2),
 ]
@@ -88,7 +88,7 @@ def test_an_array_without_masked_entries_is_taken():
 def test_new_points_are_checked_the_same(kind):
     data, error, words = ODD[kind]
     with pytest.raises(error, match=words):
-        KSS(3, 1, random_state=0).fit(X).predict(data)
+        KSS(3, 1, missing="error", random_state=0).fit(X).predict(data)
 
 
 @pytest.mark.parametrize("make", [EKSS, PaperEKSS, KSS, TSC, SSC])

@@ -146,6 +146,8 @@ def cluster(
     id_column: shared.IdColumn = None,
     header: shared.Header = None,
     drop_column: shared.DropColumn = None,
+    missing: shared.Missing = shared.Holes.ERROR,
+    mask: shared.Mask = None,
     image_size: shared.ImageSize = None,
     labels: shared.Labels = None,
     labels_key: shared.LabelsKey = None,
@@ -170,10 +172,18 @@ def cluster(
     with out.guarded(debug):
         voice = out.Voice(quiet, as_json)
         reading = (key, id_column, header, drop_column, image_size, labels, labels_key)
-        source = Source(data, *reading, memory_limit=memory_limit)
+        source = Source(
+            data,
+            *reading,
+            memory_limit=memory_limit,
+            missing=missing.value,
+            mask=mask,
+        )
         check_there(source)
 
-        from ekss.cli._methods import Task, check_auto, given
+        from ekss.cli._methods import Task, check_auto, check_missing, given
+
+        check_missing(method.value, missing.value)
 
         settings = given(
             dim=span_of("--dim", dim),
@@ -368,6 +378,8 @@ def predict(
     id_column: shared.IdColumn = None,
     header: shared.Header = None,
     drop_column: shared.DropColumn = None,
+    missing: shared.Missing = shared.Holes.ERROR,
+    mask: shared.Mask = None,
     image_size: shared.ImageSize = None,
     labels: shared.Labels = None,
     labels_key: shared.LabelsKey = None,
@@ -383,7 +395,7 @@ def predict(
     with out.guarded(debug):
         voice = out.Voice(quiet, as_json)
         reading = (key, id_column, header, drop_column, image_size, labels, labels_key)
-        source = Source(data, *reading)
+        source = Source(data, *reading, missing=missing.value, mask=mask)
         target = out.default_output(data, "predicted") if output is None else output
         _assign(model, source, target, voice)
 

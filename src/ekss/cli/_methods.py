@@ -66,6 +66,14 @@ def check_model(method: str) -> None:
         raise _not_known("--model", method, known, why)
 
 
+def check_missing(method: str, missing: str) -> None:
+    """Refuse --missing observed where the method needs all entries."""
+    known = [name for name in Method if "missing" in _class_of(name)().get_params()]
+    if missing == "observed" and method not in known:
+        why = ", which needs all entries"
+        raise _not_known("--missing observed", method, known, why)
+
+
 def check_auto(method: str, settings: Mapping[str, Any]) -> None:
     """Refuse --auto where it contradicts a setting, or there is nothing to choose."""
     for name in ("dim", "q"):
@@ -256,7 +264,7 @@ def cluster_rows(
         rng = np.random.default_rng(seed)
         # Threads that wait for each other make many small decompositions slow.
         with one_blas_thread():
-            dim = estimate_dim(unit_rows(rows), k, rng)
+            dim = estimate_dim(unit_rows(points), k, rng)
         flats = fit_clusters(points, labels, k, dim, affine=affine, seed=seed)
     found, dims = [], flats.dims
     for number, (own, outside) in enumerate(_by_cluster(points, labels, flats)):

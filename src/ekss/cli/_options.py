@@ -36,6 +36,15 @@ else:
     Method = StrEnum("Method", {name.upper(): name for name in CLASSES})
 
 
+class Holes(StrEnum):
+    """What may be done with missing entries."""
+
+    ERROR = "error"
+    DROP_ROWS = "drop-rows"
+    ZERO = "zero"
+    OBSERVED = "observed"
+
+
 @dataclass(frozen=True)
 class Step:
     """One step of --preprocess."""
@@ -130,6 +139,25 @@ Header = Annotated[
         "--header/--no-header",
         help="Whether the first line holds names, not data.",
         show_default="detected",
+    ),
+]
+Missing = Annotated[
+    Holes,
+    reading(
+        metavar="HOW",
+        help="What to do with missing entries (NaN, or nothing in a table): error "
+        "refuses them, drop-rows leaves out their rows, zero takes them for zero, "
+        "observed clusters by the other entries and fills them in (ekss, kss, tsc).",
+        show_default=True,
+    ),
+]
+Mask = Annotated[
+    str | None,
+    reading(
+        metavar="NAME",
+        help="Array in the file that is 0 where entries are missing; for tracks one "
+        "number per frame and point.",
+        show_default="none",
     ),
 ]
 DropColumn = Annotated[

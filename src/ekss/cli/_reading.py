@@ -35,9 +35,12 @@ _IN_OPTIONS = (
     (r"\bby (?:key|column)\b", "by KEY"),
     (r"\bleave the key out\b", "leave KEY out"),
     (r"\bleave key and\b", "leave KEY and"),
+    (r"\bleave mask out\b", "leave --mask out"),
+    (r"\band mask out\b", "and --mask out"),
     (r"\bid_column, header and drop\b", "--id-column, --header and --drop-column"),
     (r"\bid_column=False\b", "--id-column none"),
     (r"\bmemory_limit=", "--memory-limit "),
+    (r"; fill it in or remove the row\b", "; fill it in, or choose with --missing"),
     (r"\bheader=True\b", "--header"),
     (r"\bheader=False\b", "--no-header"),
     (r"\bdrop the column, or make it the id column", _LEAVE_COLUMN),
@@ -75,6 +78,8 @@ class Source:
     labels_key: str | None = None
     columns: tuple[str, ...] | None = None  # of a saved model
     memory_limit: str | None = None
+    missing: str = "error"
+    mask: str | None = None
 
     @property
     def label_file(self) -> Path | None:
@@ -118,6 +123,7 @@ class Read:
             "columns": None if names is None else list(names),
             "id_column": self.points.id_name,
             "left_out": list(self.points.left_out),
+            "missing": share_missing(self),
         }
 
 
@@ -130,7 +136,7 @@ def read(source: Source, *, least_rows: int = 2) -> Read:
         points = _points(source, least_rows)
     path, key = source.label_file, source.labels_key
     if path is None:
-        return Read(points, None)
+        return _without_holes(Read(points, None), source.missing, least_rows)
     from ekss.io import read_labels
 
     name = "column" if _is_table(path) else "key"
@@ -141,7 +147,35 @@ def read(source: Source, *, least_rows: int = 2) -> Read:
             f"{path} has {len(labels)} labels but {source.data} has "
             f"{len(points.points)} points; pass one label per point"
         )
-    return Read(points, labels)
+    return _without_holes(Read(points, labels), source.missing, least_rows)
+
+
+def _without_holes(found: Read, missing: str, least_rows: int) -> Read:
+    """Drop rows with missing entries, or take these for zero, if so wished.
+
+    Entries stay missing for a method that looks at those observed.
+    """
+    import numpy as np
+
+    points = found.points
+    holes = np.isnan(points.points) if missing != "error" else np.zeros((0, 0), bool)
+    if not holes.any():
+        return found
+    if missing == "zero":
+        filled = np.where(holes, 0, points.points)
+        return replace(found, points=replace(points, points=filled))
+    if missing == "observed":
+        return found
+    whole = np.flatnonzero(~holes.any(axis=1))
+    if len(whole) < least_rows:
+        raise ValueError(
+            f"--missing drop-rows leaves {len(whole)} of the {len(holes)} rows of "
+            f"{points.source}, at least {least_rows} are needed; use --missing "
+            "observed, or leave out columns with --drop-column"
+        )
+    ids = None if points.ids is None else tuple(points.ids[row] for row in whole)
+    kept = replace(points, points=points.points[whole], ids=ids)
+    return Read(kept, None if found.labels is None else found.labels[whole])
 
 
 def _read_stdin(source: Source, copy: Path, least_rows: int) -> Read:
@@ -196,11 +230,21 @@ def described(found: Read) -> str:
         what = f"{counted(n, 'image')} of {height} x {width} pixels"
     elif points.n_frames is not None:
         what = f"{counted(n, 'track')} over {counted(points.n_frames, 'frame')}"
+    absent = share_missing(found)
+    if absent:
+        what = f"{what}, {100 * absent:.2g} % of the entries missing"
     known = "" if found.labels is None else ", with true labels for scoring"
     named = "" if points.ids is None else ", with names"
     if points.id_name is not None:
         named = f", named by column {points.id_name!r}"
     return f"{points.source}: {what}{named}{known}"
+
+
+def share_missing(found: Read) -> float:
+    """Return the share of the entries that are missing."""
+    import numpy as np
+
+    return float(np.isnan(found.points.points).mean())
 
 
 @contextmanager
@@ -229,6 +273,8 @@ def _points(source: Source, least_rows: int) -> Points:
         drop=source.left_out,
         columns=source.columns,
         least_rows=least_rows,
+        missing=source.missing != "error",
+        mask=source.mask,
         memory_limit=source.memory_limit,
     )
     size = size_of(source.image_size)
@@ -264,6 +310,13 @@ def doubts(found: Read, steps: Sequence[Step] = ()) -> list[str]:
     points = found.points
     if points.kind != "table" or points.points.shape[1] < 2:
         return []
+
+    import numpy as np
+
+    if np.isnan(points.points).any():
+        # Missing entries say nothing about a column.
+        zeros = np.nan_to_num(points.points, posinf=np.inf, neginf=-np.inf)
+        points = replace(points, points=zeros)
     return [*_counters(points), *_dominant(points, steps)]
 
 

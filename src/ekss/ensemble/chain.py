@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -22,6 +22,7 @@ from ekss.ensemble.cut import CutOptions, cut, cut_cost, cut_once, votes_cost
 from ekss.ensemble.decide import (
     COUNT,
     REMOVAL,
+    Geometry,
     Plan,
     Settled,
     Wishes,
@@ -37,6 +38,7 @@ from ekss.ensemble.decide import (
 from ekss.ensemble.extend import extend, extend_cost, learn_extension
 from ekss.ensemble.prepare import (
     Preparation,
+    has_holes,
     most_coordinates,
     prepare,
 )
@@ -63,6 +65,9 @@ from ekss.runtime.memory import (
 from ekss.runtime.rows import LabelStore, MemoryRows, Rows
 from ekss.runtime.workers import Workers
 
+if TYPE_CHECKING:
+    from ekss.core.completion import Completion
+
 
 @dataclass(frozen=True)
 class EarlierFit:
@@ -76,11 +81,14 @@ class EarlierFit:
     ensemble : Ensemble
         Members that are used again if they would come out the same, which their own
         ``origin`` tells.
+    completion : Completion or None
+        Of the missing entries, where there are any; taken over like ``settled``.
     """
 
     origin: tuple[Any, ...]
     settled: Settled
     ensemble: Ensemble
+    completion: Completion | None = None
 
     @property
     def seed(self) -> int:
@@ -106,6 +114,7 @@ class Clustering:
     preparation : Preparation
         How rows become points.
     settled : Settled
+    geometry : Geometry
     ensemble : Ensemble
     chosen : Chosen
     known : EarlierFit
@@ -118,6 +127,7 @@ class Clustering:
     outlier_limits: NDArray[np.float64] | None
     preparation: Preparation
     settled: Settled
+    geometry: Geometry
     ensemble: Ensemble
     chosen: Chosen
     known: EarlierFit
@@ -158,15 +168,19 @@ def cluster(
     Clustering
     """
     origin = fingerprint(voted), seed, replace(wishes, n_members=None, outliers=None)
-    if known is not None and known.origin == origin:
-        settled = known.settled
-    else:
-        settled = settle(voted, wishes, seed, workers)
+    same = known if known is not None and known.origin == origin else None
+    completion = None
+    if has_holes(voted):
+        completion = same.completion if same else None
+        completion = completion or _complete(voted, wishes, seed, workers)
+        voted = completion(voted)
+    settled = same.settled if same else settle(voted, wishes, seed, workers)
     points = prepare(
         voted,
         unit=settled.unit,
         affine=settled.affine,
         removed=settled.removed,
+        completion=completion,
     )
     plan = decide(points, wishes, settled.n_clusters, seed)
     ensemble = vote(
@@ -207,10 +221,39 @@ def cluster(
         None if wishes.outliers is None else limits,
         points.preparation,
         settled,
+        plan.geometry,
         ensemble,
         chosen,
-        EarlierFit(origin, replace(settled, ensemble=None), ensemble),
+        EarlierFit(origin, replace(settled, ensemble=None), ensemble, completion),
     )
+
+
+def _complete(
+    rows: NDArray[np.floating], wishes: Wishes, seed: int, workers: Workers
+) -> Completion:
+    """Find subspaces that fill in missing entries, by small fits to filled rows."""
+    from ekss.ensemble.complete import Begun, complete
+
+    def begin(filled: NDArray[np.floating]) -> Begun:
+        q = wishes.n_neighbors
+        few = replace(
+            wishes,
+            n_members=min(wishes.n_members or RULES.steps[0], RULES.steps[0]),
+            n_neighbors=None if q is None else min(q, len(filled) - 1),
+            outliers=None,
+        )
+        found = cluster(filled, few, seed, workers.quiet())
+        others = [candidate.labels for candidate in found.chosen.candidates]
+        removed = found.preparation.removed
+        return Begun(
+            [found.labels, *others],
+            # Too many directions cost little: those that are not needed stay short.
+            found.geometry.high + (0 if removed is None else len(removed)),
+            unit=found.settled.unit,
+            affine=found.settled.affine,
+        )
+
+    return complete(rows, begin, wishes.n_clusters or COUNT.first, seed, workers)
 
 
 def _cut_and_choose(
@@ -277,6 +320,8 @@ def estimate(work: Work) -> Estimate:
         "cuts": cut_cost(work),
         "choice": choose_cost(work),
     }
+    if work.missing:
+        stages["missing entries"] = _completion_cost(work)
     if work.voted < work.n_samples:
         stages["rows"] = extend_cost(work)
     data = work.n_samples * work.n_features * work.itemsize
@@ -284,6 +329,23 @@ def estimate(work: Work) -> Estimate:
         LIBRARY_BYTES + data * work.in_memory,
         {name: stage for name, stage in stages.items() if stage.seconds > 0},
     )
+
+
+def _completion_cost(work: Work) -> Stage:
+    """Fill in missing entries by small fits."""
+    from ekss.ensemble.complete import clustered_rows, complete_cost
+
+    rows = clustered_rows(work.voted, work.n_clusters)
+    small = replace(
+        work,
+        n_samples=rows,
+        voted=rows,
+        fitted=rows,
+        n_members=min(work.n_members, RULES.steps[0]),
+        likely_members=None,
+        missing=False,
+    )
+    return complete_cost(work, estimate(small))
 
 
 def trial_cost(work: Work) -> Stage:
@@ -301,6 +363,7 @@ def trial_cost(work: Work) -> Stage:
             likely_members=None,
             n_graphs=1,
             n_trials=0,
+            missing=False,
         )
     )
     n, n_features = work.voted, work.n_features
@@ -372,6 +435,9 @@ def work_of(
         double=wishes.affine is not False,
         single=wishes.affine is not True and wishes.normalize is not False,
         n_trials=_n_trials(wishes, rows),
+        missing=isinstance(rows, MemoryRows)
+        and rows.in_memory
+        and has_holes(rows.array),
         likely_members=None if wishes.n_members else RULES.steps[0],
         likely_candidates=likely,
         likely_dim=likely_dim,

@@ -84,7 +84,8 @@ class Extension:
 
     def __call__(self, block: NDArray[np.floating], first_row: int) -> BlockLabels:
         """Label a block of rows."""
-        points = self.preparation(block)
+        outside = self.preparation.outwards(self.flats)
+        points = self.preparation(self.preparation.filled(block, outside))
         if self.voters is None:
             labels = nearest_flats(squared_residuals(points, self.flats), self.flats)
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -16,6 +17,9 @@ from ekss.core.linalg import (
     unit_rows,
     without,
 )
+
+if TYPE_CHECKING:
+    from ekss.core.completion import Completion
 
 
 @dataclass(frozen=True)
@@ -36,12 +40,15 @@ class Preparation:
     scale : float
         A power of two by which points are divided, so that no square of an entry
         over- or underflows; 1 for rows of unit length.
+    completion : Completion or None
+        Fills in the missing entries of rows, where the fit had any.
     """
 
     unit: bool
     removed: NDArray[np.floating] | None = None
     centre: NDArray[np.float64] | None = None
     scale: float = 1.0
+    completion: Completion | None = None
 
     def __call__(self, rows: NDArray[np.floating]) -> NDArray[np.floating]:
         """Return the points of these rows.
@@ -56,6 +63,8 @@ class Preparation:
             In C order; in float64 where they are centred, otherwise of the type of
             the rows.
         """
+        if self.completion is not None:
+            rows = self.completion(rows)
         if self.centre is not None:
             rows = rows.astype(np.float64, copy=False)
         points = without(rows, self.removed, unit=self.unit)
@@ -79,13 +88,31 @@ class Preparation:
         squared : ndarray of shape (n_samples, n_subspaces)
             Multiply by the square of ``scale`` for the units of the rows.
         """
-        points = self(rows)
+        points = self(self.filled(rows, flats))
         inside = self.inwards(flats)
         bases = inside.bases.astype(points.dtype, copy=False)
         offsets = inside.offsets
         if offsets is not None:
             offsets = offsets.astype(points.dtype, copy=False)
         return squared_residuals(points, Flats(bases, offsets))
+
+    def filled(self, rows: NDArray[np.floating], flats: Flats) -> NDArray[np.floating]:
+        """Return rows with their missing entries filled in.
+
+        They are filled in as in the fit or, if that had none, by least squares on the
+        subspaces ``flats``, given in the coordinates of the rows.
+        """
+        return self.completion_by(flats)(rows) if has_holes(rows) else rows
+
+    def completion_by(self, flats: Flats) -> Completion:
+        """Return the completion of the fit or, if it had none, that by subspaces."""
+        if self.completion is not None:
+            return self.completion
+        from ekss.core.completion import completion_of
+
+        return completion_of(
+            flats, removed=self.removed, unit=self.unit, scale=self.scale
+        )
 
     def outwards(self, flats: Flats) -> Flats:
         """Return subspaces of the points in the coordinates of the rows."""
@@ -102,6 +129,13 @@ class Preparation:
         return Flats(flats.bases, (flats.offsets - centre) / self.scale)
 
 
+def has_holes(rows: NDArray[np.floating]) -> bool:
+    """Tell whether entries are missing; infinite ones have been refused before."""
+    # A sum is a number only if all entries are, and takes no memory.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isnan(rows.sum())) and bool(np.isnan(rows).any())
+
+
 @dataclass(frozen=True)
 class Points:
     """Rows ready for clustering, and how they were made ready."""
@@ -116,11 +150,13 @@ def prepare(
     unit: bool,
     affine: bool,
     removed: NDArray[np.floating] | None = None,
+    completion: Completion | None = None,
 ) -> Points:
     """Scale rows, take directions out, and centre them for affine subspaces.
 
     Affine clustering does not depend on the origin; it works in float64, because
-    clusters far from each other would cancel the digits of float32.
+    clusters far from each other would cancel the digits of float32. ``completion`` is
+    what has filled in the rows, to do the same to new ones.
     """
     if affine:
         rows = rows.astype(np.float64, copy=False)
@@ -132,7 +168,7 @@ def prepare(
     # Unit rows need no scale, and what is measured on them stays comparable.
     scale = 1.0 if unit else power_of_two(float(np.abs(points).max()))
     ready = np.ascontiguousarray(points / scale)
-    return Points(ready, Preparation(unit, removed, centre, scale))
+    return Points(ready, Preparation(unit, removed, centre, scale, completion))
 
 
 def power_of_two(largest: float) -> float:

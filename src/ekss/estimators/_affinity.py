@@ -6,17 +6,18 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClusterMixin
 
 from ekss.core.linalg import unit_rows
 from ekss.core.tsc import nearest_by_angle
-from ekss.ensemble.prepare import prepare
+from ekss.ensemble.dimension import estimate_dim
+from ekss.ensemble.prepare import has_holes, prepare
 from ekss.estimators._base import (
+    Clusterer,
     bool_or_auto,
     check_bool,
     check_int,
@@ -26,9 +27,12 @@ from ekss.estimators._base import (
     store,
     warn_of_doubts,
 )
-from ekss.graph.spectral import spectral_labels
+from ekss.graph.spectral import SpectralResult, spectral_labels
 from ekss.graph.votes import Neighbours, graph_of_rows
 from ekss.runtime.workers import Workers, one_blas_thread
+
+if TYPE_CHECKING:
+    from ekss.core.completion import Completion
 
 Result = TypeVar("Result")
 
@@ -52,7 +56,7 @@ class Similarity:
     fitted: dict[str, Any] = field(default_factory=dict)
 
 
-class AffinityClusterer(ClusterMixin, BaseEstimator):
+class AffinityClusterer(Clusterer):
     """Validate, build an affinity, cut it.
 
     Subclasses have the parameters ``n_clusters``, ``normalize``, ``n_jobs``,
@@ -88,19 +92,15 @@ class AffinityClusterer(ClusterMixin, BaseEstimator):
         affine = check_bool("affine", getattr(self, "affine", False))
         normalize = bool_or_auto("normalize", self.normalize)
         unit = not affine if normalize is None else normalize
-        prepared = prepare(rows, unit=unit, affine=False)
-        points = prepared.rows
-        self._check_parameters(points)
         seed = seed_of(self.random_state)
+        completion = None
+        if has_holes(rows):
+            completion = self._complete(rows, n_clusters, unit, seed, workers)
+            rows = completion(rows)
+        prepared = prepare(rows, unit=unit, affine=False, completion=completion)
+        self._check_parameters(prepared.rows)
         with one_blas_thread():
-            built = self._build_affinity(points, workers)
-            with workers.stage("spectral cut"):
-                cut = spectral_labels(
-                    built.affinity,
-                    n_clusters,
-                    bridge=partial(bridge_by_angle, points),
-                    random_state=seed,
-                )
+            built, cut = self._built_and_cut(prepared.rows, n_clusters, seed, workers)
         warn_of_doubts(rows, cut.labels, n_clusters, dim=None, affine=affine)
         return store(
             self,
@@ -114,6 +114,45 @@ class AffinityClusterer(ClusterMixin, BaseEstimator):
             affine_=affine,
             n_clusters_=n_clusters,
         )
+
+    def _built_and_cut(
+        self,
+        points: NDArray[np.floating],
+        n_clusters: int,
+        seed: int,
+        workers: Workers,
+    ) -> tuple[Similarity, SpectralResult]:
+        """Return the graph of the points, and its cut."""
+        built = self._build_affinity(points, workers)
+        with workers.stage("spectral cut"):
+            cut = spectral_labels(
+                built.affinity,
+                n_clusters,
+                bridge=partial(bridge_by_angle, points),
+                random_state=seed,
+            )
+        return built, cut
+
+    def _complete(
+        self,
+        rows: NDArray[np.floating],
+        n_clusters: int,
+        unit: bool,
+        seed: int,
+        workers: Workers,
+    ) -> Completion:
+        """Find subspaces that fill in missing entries, by cuts of small graphs."""
+        from ekss.ensemble.complete import Begun, complete
+
+        def begin(filled: NDArray[np.floating]) -> Begun:
+            points = prepare(filled, unit=unit, affine=False).rows
+            self._check_parameters(points)
+            _, cut = self._built_and_cut(points, n_clusters, seed, workers.quiet())
+            dim = estimate_dim(points, n_clusters, np.random.default_rng(seed))
+            return Begun([cut.labels], dim, unit=unit, affine=False)
+
+        with one_blas_thread():
+            return complete(rows, begin, n_clusters, seed, workers)
 
     @abstractmethod
     def _check_parameters(self, points: NDArray[np.floating]) -> None:

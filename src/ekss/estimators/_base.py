@@ -11,7 +11,7 @@ from functools import partial
 from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,8 +26,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from ekss.core.linalg import Flats, nearest_flats, unit_rows
 from ekss.ensemble.prepare import Preparation
-from ekss.runtime.rows import MemoryRows, as_rows, validated_rows
+from ekss.runtime.rows import MISSING, MemoryRows, Rows, as_rows, validated_rows
 from ekss.runtime.workers import Workers, one_blas_thread
+
+if TYPE_CHECKING:
+    from ekss.core.completion import Completion
 
 IntRange = tuple[int, int]
 
@@ -477,10 +480,20 @@ def seed_of(random_state: Any) -> int:
     return int(state.randint(LARGEST_SEED))
 
 
-class SubspaceClusterer(
-    ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, BaseEstimator
-):
+class Clusterer(ClusterMixin, BaseEstimator):
+    """An estimator of clusters, which tells scikit-learn whether it takes NaN."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = getattr(self, "missing", "error") != "error"
+        return tags
+
+
+class SubspaceClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
     """An estimator that ends in subspaces: predict, transform and score by them.
+
+    Where missing entries are allowed, rows are filled in first: as in the fit or, if
+    that had none, by least squares on the subspaces.
 
     After ``fit`` it has ``bases_``, ``offsets_`` and ``preparation_``. One that marks
     outliers has ``outlier_limits_``.
@@ -551,6 +564,43 @@ class SubspaceClusterer(
         mean = float(nearest.mean(dtype=np.float64))
         return -mean * self.preparation_.scale * self.preparation_.scale
 
+    def impute(
+        self, X: ArrayLike, *, return_std: bool = False
+    ) -> NDArray[np.floating] | tuple[NDArray[np.floating], NDArray[np.floating]]:
+        """Fill in missing entries from the subspaces of the clusters.
+
+        A row is weighed by how likely it comes from each cluster, given its observed
+        entries; a missing entry is its expected value.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            With NaN for missing entries.
+        return_std : bool, default=False
+            Whether to return the standard error of every entry too, 0 for observed
+            ones. Only a model that was fitted to rows with missing entries knows it.
+
+        Returns
+        -------
+        filled : ndarray of shape (n_samples, n_features)
+        std : ndarray of shape (n_samples, n_features)
+            If ``return_std``.
+        """
+        check_is_fitted(self)
+        preparation = self.preparation_
+        if return_std and preparation.completion is None:
+            raise ValueError(
+                "return_std=True needs the spread of the clusters, which a fit to rows "
+                "without missing entries does not measure; fit to rows that have some"
+            )
+        fill = _Filled(
+            preparation.completion_by(Flats(self.bases_, self.offsets_)), return_std
+        )
+        filled, errors = zip(*self._rows(X).map(fill), strict=True)
+        if return_std:
+            return np.concatenate(filled), np.concatenate(errors)
+        return np.concatenate(filled)
+
     def _squared_limits(self) -> NDArray[np.floating] | None:
         """Return the squared distances of outliers, in the scaled coordinates."""
         limits = self.outlier_limits_
@@ -563,13 +613,18 @@ class SubspaceClusterer(
     def _map(self, X: ArrayLike, function: Any) -> list[NDArray[Any]]:
         """Return function(squared distances) of blocks of rows."""
         check_is_fitted(self)
-        rows = as_rows(X)
-        if rows is None or rows.in_memory:
-            rows = MemoryRows(_validated(self, X, reset=False))
-        else:
-            _validated(self, rows.take(np.arange(1)), reset=False)
         flats = Flats(self.bases_, self.offsets_)
+        rows = self._rows(X)
         return list(rows.map(_Distances(self.preparation_, flats, function)))
+
+    def _rows(self, X: ArrayLike) -> Rows:
+        """Return new rows, checked."""
+        missing = missing_of(self)
+        rows = as_rows(X, missing)
+        if rows is None or rows.in_memory:
+            return MemoryRows(_validated(self, X, reset=False), missing)
+        _validated(self, rows.take(np.arange(1)), reset=False)
+        return rows
 
 
 @dataclass(frozen=True)
@@ -585,6 +640,22 @@ class _Distances:
             self.preparation.squared_distances(block, self.flats)
         )
         return found
+
+
+@dataclass(frozen=True)
+class _Filled:
+    """Rows with missing entries filled in, and the errors if wanted, for any worker."""
+
+    completion: Completion
+    with_errors: bool
+
+    def __call__(
+        self, block: NDArray[np.floating], first_row: int
+    ) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+        if self.with_errors:
+            return self.completion.estimate(block)
+        filled = self.completion(block)
+        return filled, filled[:0]
 
 
 def _nearest(
@@ -609,5 +680,17 @@ def _validated(
     dtypes = (np.float64, np.float32)
     fewest = 2 if reset else 1
     return validated_rows(
-        estimator, X, fewest=fewest, reset=reset, dtype=dtypes, order="C"
+        estimator,
+        X,
+        fewest=fewest,
+        missing=missing_of(estimator),
+        reset=reset,
+        dtype=dtypes,
+        order="C",
     )
+
+
+def missing_of(estimator: BaseEstimator) -> str:
+    """Return what an estimator does with NaN: those without a parameter refuse it."""
+    missing = getattr(estimator, "missing", "error")
+    return str(check_choice("missing", missing, MISSING))

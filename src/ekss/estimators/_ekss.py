@@ -25,6 +25,7 @@ from ekss.estimators._base import (
     checked_rows,
     int_or_auto,
     is_auto,
+    missing_of,
     seed_of,
     store,
     warn_of_doubts,
@@ -90,6 +91,10 @@ class EKSS(SubspaceClusterer):
     cut : CutOptions or None, default=None
         How votes are counted, cut and judged; None is :class:`CutOptions` with its
         defaults.
+    missing : {"observed", "zero", "error"}, default="observed"
+        What NaN in X means. "observed" clusters by the entries that are there, and
+        fills in the others from the subspaces of the clusters; "zero" takes them for
+        zero, as the theory of the paper does; "error" refuses them.
     max_samples : int, "auto" or None, default="auto"
         Rows that members vote on. If there are more, a sample is clustered, and every
         other row gets its cluster by its base clusters in one pass over X. "auto" is
@@ -213,6 +218,7 @@ class EKSS(SubspaceClusterer):
         outliers: float | str | None = None,
         n_neighbors: int | str = "auto",
         cut: CutOptions | None = None,
+        missing: str = "observed",
         max_samples: int | str | None = "auto",
         warm_start: bool = False,
         memory_limit: int | str | None = None,
@@ -230,6 +236,7 @@ class EKSS(SubspaceClusterer):
         self.outliers = outliers
         self.n_neighbors = n_neighbors
         self.cut = cut
+        self.missing = missing
         self.max_samples = max_samples
         self.warm_start = warm_start
         self.memory_limit = memory_limit
@@ -277,7 +284,7 @@ class EKSS(SubspaceClusterer):
                 sample=sample,
             )
         warn_of_doubts(
-            voted,
+            found.preparation.filled(voted, found.flats),
             found.labels,
             len(found.flats.bases),
             dim=found.flats.bases.shape[2],
@@ -287,10 +294,11 @@ class EKSS(SubspaceClusterer):
 
     def _checked_rows(self, X: Any) -> tuple[Rows, dict[str, Any]]:
         """Return all rows, and what the estimator is to remember of them."""
-        rows = as_rows(X)
+        missing = missing_of(self)
+        rows = as_rows(X, missing)
         if rows is None or rows.in_memory:
             points, names = checked_rows(self, X)
-            return MemoryRows(points), names
+            return MemoryRows(points, missing), names
         _, names = checked_rows(self, rows.take(np.arange(min(2, rows.shape[0]))))
         return rows, names
 

@@ -40,6 +40,10 @@ class KSS(RestartedClusterer):
         Whether subspaces may miss the origin.
     normalize : bool or "auto", default="auto"
         Scale points to unit length first. "auto" does so for linear subspaces only.
+    missing : {"observed", "zero", "error"}, default="observed"
+        What NaN in X means: cluster by the entries that are there and fill in the
+        others from the subspaces of the clusters, take them for zero, or
+        refuse them.
     n_jobs : int, default=None
         Parallel workers, as in joblib. Labels do not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -98,6 +102,7 @@ class KSS(RestartedClusterer):
         update: str = "pca",
         affine: bool = False,
         normalize: bool | str = "auto",
+        missing: str = "observed",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -110,6 +115,7 @@ class KSS(RestartedClusterer):
         self.update = update
         self.affine = affine
         self.normalize = normalize
+        self.missing = missing
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

@@ -5,14 +5,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from functools import partial
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ekss.core.linalg import Flats, score_points
 from ekss.ensemble.dimension import estimate_dim
-from ekss.ensemble.prepare import prepare
+from ekss.ensemble.prepare import has_holes, prepare
 from ekss.estimators._base import (
     SubspaceClusterer,
     bool_or_auto,
@@ -26,7 +26,10 @@ from ekss.estimators._base import (
     store,
     warn_of_doubts,
 )
-from ekss.runtime.workers import one_blas_thread
+from ekss.runtime.workers import Workers, one_blas_thread
+
+if TYPE_CHECKING:
+    from ekss.core.completion import Completion
 
 # Costs this close, as a share of the cost without subspaces, differ by rounding.
 _EQUAL = 1e-6
@@ -90,12 +93,14 @@ class RestartedClusterer(SubspaceClusterer):
         affine = check_bool("affine", self.affine)
         normalize = bool_or_auto("normalize", self.normalize)
         unit = not affine if normalize is None else normalize
-        points = prepare(rows, unit=unit, affine=affine)
         seed = seed_of(self.random_state)
+        completion = None
+        if has_holes(rows):
+            completion = self._complete(rows, unit, affine, seed, workers)
+            rows = completion(rows)
+        points = prepare(rows, unit=unit, affine=affine, completion=completion)
         with one_blas_thread():
-            dim = self._resolve_dim(points.rows, seed)
-            run = partial(self._run_number, points.rows, seed, dim)
-            runs = list(workers.map(run, int(self.n_init), "starts"))
+            dim, runs = self._runs(points.rows, seed, workers)
         lengths = np.linalg.norm(points.rows, axis=1).astype(np.float64)
         slack = _EQUAL * float((lengths**self._cost_degree).sum())
         best = _best(runs, slack)
@@ -119,6 +124,35 @@ class RestartedClusterer(SubspaceClusterer):
             n_clusters_=n_clusters,
             subspace_dim_=dim,
         )
+
+    def _runs(
+        self, points: NDArray[np.floating], seed: int, workers: Workers
+    ) -> tuple[int, list[Run]]:
+        """Return the dimension of the subspaces, and the runs from all starts."""
+        dim = self._resolve_dim(points, seed)
+        run = partial(self._run_number, points, seed, dim)
+        return dim, list(workers.map(run, int(self.n_init), "starts"))
+
+    def _complete(
+        self,
+        rows: NDArray[np.floating],
+        unit: bool,
+        affine: bool,
+        seed: int,
+        workers: Workers,
+    ) -> Completion:
+        """Find subspaces that fill in missing entries, from the runs of all starts."""
+        from ekss.ensemble.complete import Begun, complete
+
+        def begin(filled: NDArray[np.floating]) -> Begun:
+            points = prepare(filled, unit=unit, affine=affine).rows
+            dim, runs = self._runs(points, seed, workers.quiet())
+            runs = sorted(runs, key=lambda run: run.costs[-1])
+            labels = [run.labels.astype(np.int64) for run in runs]
+            return Begun(labels, dim, unit=unit, affine=affine)
+
+        with one_blas_thread():
+            return complete(rows, begin, int(self.n_clusters), seed, workers)
 
     @abstractmethod
     def _run(

@@ -33,6 +33,10 @@ class TSC(AffinityClusterer):
         Scale points to unit length first; "auto" does. Without, neighbours are chosen
         by the inner products of the points as they are, which prefers long points; the
         weights depend on angles in either case.
+    missing : {"observed", "zero", "error"}, default="observed"
+        What NaN in X means: cluster by the entries that are there and fill in the
+        others from the subspaces of the clusters, take them for zero as in the
+        theory, or refuse them.
     n_jobs : int, default=None
         Parallel workers, as in joblib. Labels do not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -82,6 +86,7 @@ class TSC(AffinityClusterer):
         *,
         n_neighbors: str | int = "auto",
         normalize: bool | str = "auto",
+        missing: str = "observed",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -89,6 +94,7 @@ class TSC(AffinityClusterer):
         self.n_clusters = n_clusters
         self.n_neighbors = n_neighbors
         self.normalize = normalize
+        self.missing = missing
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

@@ -54,7 +54,8 @@ class Points:
     Attributes
     ----------
     points : ndarray of shape (n_samples, n_features)
-        float32 where the file has float32 or less, else float64; finite.
+        float32 where the file has float32 or less, else float64; finite, but for NaN
+        where entries may be missing.
     ids : tuple of str or None
         Names of the points: an id column, or the files of a folder of images.
     kind : {"table", "images", "tracks"}
@@ -171,8 +172,13 @@ def check_points(
     source: str,
     least_rows: int,
     place: Callable[[int, int], str] = "row {}, column {} (counted from 0)".format,
+    *,
+    missing: bool = False,
 ) -> None:
-    """Refuse too few points, no features, and values that are not finite."""
+    """Refuse too few points, no features, and values that are not finite.
+
+    With ``missing`` NaN is allowed.
+    """
     n_points, n_features = points.shape
     if not points.size:
         raise InputError(
@@ -186,7 +192,10 @@ def check_points(
             "are the points"
         )
     for first in range(0, n_points, _CHECKED_ROWS):
-        finite = np.isfinite(points[first : first + _CHECKED_ROWS])
+        some = points[first : first + _CHECKED_ROWS]
+        finite = np.isfinite(some)
+        if missing:
+            finite |= np.isnan(some)
         if not finite.all():
             row, column = np.argwhere(~finite)[0] + (first, 0)
             raise InputError(

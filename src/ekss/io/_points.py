@@ -36,6 +36,8 @@ def read_points(
     drop: Sequence[str | int] = (),
     columns: Sequence[str] | None = None,
     least_rows: int = 2,
+    missing: bool = False,
+    mask: str | None = None,
     memory_limit: int | str | None = None,
 ) -> Points:
     r"""Read points from a file, or images from a folder.
@@ -74,6 +76,13 @@ def read_points(
     least_rows : int, default=2
         Refuse fewer points. To cluster takes two; one is enough for a model that is
         fitted already.
+    missing : bool, default=False
+        Whether entries may be missing: NaN in arrays; nothing, NA, N/A, NaN, null or
+        None in tables. They become NaN; otherwise they are refused.
+    mask : str, default=None
+        Name of an array of the same .npz, .mat or .h5 file that is zero where entries
+        are missing: of the shape of the array, or of tracks one number per point and
+        frame, as in (frames, points). What it hides becomes NaN.
     memory_limit : int, str or None, default=None
         Most memory that the process may take, in bytes or as "4GB"; a file that
         declares more is refused before it is read. None is what the machine has free.
@@ -130,14 +139,16 @@ def read_points(
         )
     kind, limit = kind_of(path), reading_limit(memory_limit)
     if kind == "table":
-        if key is not None or image_size is not None:
+        if key is not None or image_size is not None or mask is not None:
             raise InputError(
-                f"{path} is a table, without keys or images; leave key and image_size "
-                "out"
+                f"{path} is a table, without keys, masks or images; leave key and "
+                "image_size and mask out"
             )
         wanted = None if columns is None else tuple(columns)
-        choice = Choice(id_column, header, tuple(drop), wanted)
+        choice = Choice(id_column, header, tuple(drop), wanted, bool(missing))
         return read_table(path, choice, least_rows, limit)
+    if mask is not None and kind == "folder":
+        raise InputError(f"{path} is a folder, without a mask; leave mask out")
     if id_column is not None or header != "auto" or drop:
         raise InputError(
             f"{path} is not a table; id_column, header and drop are for "
@@ -148,11 +159,18 @@ def read_points(
             raise InputError(f"{path} is a folder, without keys; leave the key out")
         where, found = str(path), read_images(path, image_size, grey, limit)
     else:
-        name, array = read_array(path, key, _may_be_points, "points", limit)
+
+        def may_be(entry: Entry) -> bool:
+            return _may_be_points(entry) and entry.name != mask
+
+        name, array = read_array(path, key, may_be, "points", limit)
+        if mask is not None:
+            _, seen = read_array(path, mask, may_be, "a mask", limit)
+            array = _hidden(as_floats(array, str(path)), seen, f"{path}[{mask}]")
         suffix = f"[{name}]" if name else ""
         where = f"{path}{suffix}"
         found = _interpreted(array, where, f"{path.name}{suffix}", image_size, grey)
-    check_points(found.points, where, least_rows)
+    check_points(found.points, where, least_rows, missing=missing)
     return found
 
 
@@ -219,12 +237,42 @@ def _interpreted(
     return Points(tracks, kind="tracks", n_frames=tracks.shape[1] // 2, source=source)
 
 
+def _hidden(
+    values: NDArray[np.floating], seen: NDArray[Any], where: str
+) -> NDArray[np.floating]:
+    """Return the array with NaN where its mask is zero."""
+    if seen.dtype.kind not in "biuf":
+        raise InputError(f"{where} is no mask of numbers; name one that is")
+    hidden = seen == 0
+    if values.ndim == 3 and values.shape[1] == 2 and hidden.ndim == 2:
+        hidden = hidden[:, None, :]
+    elif values.ndim == 3 and len(values) == 3 and hidden.ndim == 2:
+        hidden = hidden[None]
+    try:
+        hidden = np.broadcast_to(hidden, values.shape)
+    except ValueError:
+        raise InputError(
+            f"{where} has shape {seen.shape}, but it hides entries of an array of "
+            f"shape {values.shape}; give it that shape, or of tracks one number per "
+            "point and frame"
+        ) from None
+    return np.where(hidden, np.nan, values).astype(values.dtype, copy=False)
+
+
 def _rows_of_tracks(values: NDArray[np.floating]) -> NDArray[np.floating] | None:
     """Return tracks as rows x_1, y_1, x_2, y_2, ...; None if they are not tracks."""
     if values.shape[1] == 2:
         tracks = values.transpose(2, 0, 1)
-    elif len(values) == 3 and (values[2] == 1).all() and not (values[:2] == 1).all():
+    elif _is_homogeneous(values):
         tracks = values[:2].transpose(1, 2, 0)
     else:
         return None
     return np.ascontiguousarray(tracks).reshape(len(tracks), -1)
+
+
+def _is_homogeneous(values: NDArray[np.floating]) -> bool:
+    """Tell whether the third of three coordinates is 1 wherever it is not missing."""
+    if len(values) != 3:
+        return False
+    ones = (values[2] == 1) | np.isnan(values[2])
+    return bool(ones.all()) and not (values[:2] == 1).all()

@@ -27,9 +27,11 @@ _MOST_PIXELS = 2**18
 _MOST_ANGLES = 64
 _MOST_FILTER_ENTRIES = 2**22
 _SLACK = 1e-3
-_OPTIONAL = ("offsets_", "outlier_limits_", "removed", "centre")
+# Arrays of what fills in missing entries, where the fit had any.
+_COMPLETION = {"loadings": "CDq", "means": "CD", "noise": "C", "shares": "C"}
 # Arrays of the preparation of rows, which estimators have in ``preparation_``.
-_PREPARED = ("removed", "centre")
+_PREPARED = ("removed", "centre", *_COMPLETION)
+_OPTIONAL = ("offsets_", "outlier_limits_", *_PREPARED)
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,7 @@ _SUBSPACES = {
     "outlier_limits_": "K",
     "removed": "rD",
     "centre": "D",
+    **_COMPLETION,
 }
 _COMPONENTS = {"components_": "rD", "singular_values_": "r"}
 _PROJECTION = {"mean_": "D", **_COMPONENTS, "explained_variance_ratio_": "r"}
@@ -110,6 +113,13 @@ def pack_step(fitted: Any, kinds: dict[str, Kind]) -> Step:
         arrays |= {"removed": preparation.removed, "centre": preparation.centre}
         description["unit"] = preparation.unit
         description["scale"] = preparation.scale
+        completion = preparation.completion
+        if completion is not None:
+            arrays |= {key: getattr(completion, key) for key in _COMPLETION}
+            description["completion"] = {
+                "unit": completion.unit,
+                "scale": completion.scale,
+            }
     if hasattr(fitted, "feature_names_in_"):
         description["feature_names"] = [str(n) for n in fitted.feature_names_in_]
     present = {key: array for key, array in arrays.items() if array is not None}
@@ -199,14 +209,42 @@ def _check_orthonormal(key: str, vectors: Any) -> None:
 
 def _restored_preparation(description: dict[str, Any], arrays: Arrays) -> Preparation:
     """Make the preparation of rows that a description tells of."""
+    unit, scale = _checked_scale(description)
+    centre = arrays.get("centre")
+    exact = None if centre is None else centre.astype(np.float64)
+    completion = _restored_completion(description.get("completion"), arrays)
+    return Preparation(unit, arrays.get("removed"), exact, scale, completion)
+
+
+def _restored_completion(description: Any, arrays: Arrays) -> Any:
+    """Make what fills in missing entries; None where there is none."""
+    parts = {
+        key: arrays[key].astype(np.float64) for key in _COMPLETION if key in arrays
+    }
+    if description is None:
+        need(not parts, f"nothing tells what the array {min(parts, default='')!r} is")
+        return None
+    need(isinstance(description, dict), "completion is not described")
+    for key in ("loadings", "noise", "shares"):
+        need(key in parts, f"it lacks the array {key}")
+    unit, scale = _checked_scale(description)
+    noise, shares = parts["noise"], parts["shares"]
+    need(len(noise) > 0 and (noise > 0).all(), "noise is not positive")
+    need((shares >= 0).all() and abs(shares.sum() - 1) < _SLACK, "shares are no shares")
+
+    from ekss.core.completion import Completion
+
+    return Completion(parts["loadings"], parts.get("means"), noise, shares, unit, scale)
+
+
+def _checked_scale(description: dict[str, Any]) -> tuple[bool, float]:
+    """Return whether rows have unit length, and what they are divided by."""
     unit, scale = description.get("unit"), description.get("scale")
     if not isinstance(unit, bool):
         raise Unsound("unit is neither true nor false")
     if type(scale) is not float or not 0 < scale < math.inf:
         raise Unsound(f"scale={one_line(repr(scale))} is not a positive number")
-    centre = arrays.get("centre")
-    exact = None if centre is None else centre.astype(np.float64)
-    return Preparation(unit, arrays.get("removed"), exact, scale)
+    return unit, scale
 
 
 def _plain(value: Any) -> Any:

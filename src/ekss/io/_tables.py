@@ -28,6 +28,9 @@ _KEY_NAME = re.compile(r"(?i:(?:.*[ _.-])?ids?)|.*[a-z0-9]I[Dd]s?")
 # What pandas and R call the numbers of rows where nobody named them.
 _ROW_NAME = re.compile(r"(?i:index|unnamed: \d+|__index_level_\d+__|row[ _.-]?names?)?")
 _SEPARATORS = ",;\t"
+# What a cell of a missing entry may hold, and how pyarrow may find it written.
+_MISSING = ("", "na", "n/a", "nan", "null", "none")
+_FAST_MISSING = {word for w in _MISSING for word in (w, w.upper(), w.title(), "NaN")}
 _DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+(?:[eE][+-]?\d+)?\s*")
 _LEAST_NUMBERED = 3
 _LARGE = 2**20
@@ -45,13 +48,15 @@ class Choice:
     """What the caller said about columns.
 
     ``id_column`` is False where no column names the rows; ``columns`` are the names of
-    the features in their order, None for all columns of numbers.
+    the features in their order, None for all columns of numbers; with ``missing``
+    entries of the features may be missing.
     """
 
     id_column: str | int | bool | None = None
     header: bool | str = "auto"
     drop: tuple[str | int, ...] = ()
     columns: tuple[str, ...] | None = None
+    missing: bool = False
 
 
 def read_table(path: Path, choice: Choice, least_rows: int, limit: Limit) -> Points:
@@ -129,7 +134,11 @@ def _points(table: TextTable | ParquetTable, choice: Choice, least_rows: int) ->
     points = table.points(features)
     columns = tuple(names[i] for i in features)
     _base.check_points(
-        points, str(path), least_rows, lambda row, i: table.place(row, columns[i])
+        points,
+        str(path),
+        least_rows,
+        lambda row, i: table.place(row, columns[i]),
+        missing=choice.missing,
     )
     ignored = [] if matched is None else [names[i] for i in free if i not in apart]
     return Points(
@@ -240,6 +249,7 @@ class TextTable:
             # The mark that numpy.savetxt puts before its header
             self.names[0] = self.names[0].removeprefix("#").strip()
         self._skip = line if self.has_names else 0
+        self._may_miss = choice.missing
 
     def first(self, free: Sequence[int]) -> int | None:
         """Return the column that counts as the first."""
@@ -278,7 +288,7 @@ class TextTable:
     def _numbers(self, column: int) -> NDArray[np.float64]:
         if column in self._numeric:
             return self._values[:, self._numeric[column]]
-        texts = self._texts[column]
+        texts = self._with_nan(self._texts[column])
         for line, text in zip(self._lines, texts, strict=True):
             if not is_number(text):
                 raise self._no_number(line, column, text)
@@ -295,20 +305,26 @@ class TextTable:
             lines.append(line)
             for i, texts in self._texts.items():
                 texts.append(row[i])
-            cells = [row[i] for i in numeric]
+            cells = self._with_nan([row[i] for i in numeric])
             try:
                 if "_" in "".join(cells):
                     raise ValueError("Python takes 1_000 for a number")
                 values.extend(map(float, cells))
             except ValueError:
-                bad = next(i for i in numeric if not is_number(row[i]))
-                raise self._no_number(line, bad, row[bad]) from None
+                at = next(i for i, cell in enumerate(cells) if not is_number(cell))
+                raise self._no_number(line, numeric[at], cells[at]) from None
         if not lines:
             raise InputError(
                 f"{self.path} has a header and no row; name a file with content"
             )
         self._lines: Sequence[int] = lines
         self._values = np.frombuffer(values, np.float64).reshape(len(lines), -1)
+
+    def _with_nan(self, cells: list[str]) -> list[str]:
+        """Return cells with "nan" for what is missing, where that is allowed."""
+        if not self._may_miss:
+            return cells
+        return ["nan" if c.strip().lower() in _MISSING else c for c in cells]
 
     def _no_number(self, line: int, column: int, value: str) -> InputError:
         what = f"{one_line(value)!r}" if value.strip() else "nothing"
@@ -339,7 +355,9 @@ class TextTable:
                     delimiter=separator_of(self.path), newlines_in_values=True
                 ),
                 csv.ConvertOptions(
-                    column_types=types, null_values=[], include_columns=list(types)
+                    column_types=types,
+                    null_values=list(_FAST_MISSING) if self._may_miss else [],
+                    include_columns=list(types),
                 ),
             )
         except (ArrowException, OSError):
@@ -347,7 +365,10 @@ class TextTable:
         values = np.empty((table.num_rows, len(numeric)))
         for at, i in enumerate(numeric):
             values[:, at] = table.column(names[i]).to_numpy()
-        if not len(values) or not np.isfinite(values).all():
+        fine = np.isfinite(values)
+        if self._may_miss:
+            fine |= np.isnan(values)
+        if not len(values) or not fine.all():
             return False
         self._values = values
         self._texts = {i: table.column(names[i]).to_pylist() for i in asides}
@@ -448,6 +469,7 @@ class ParquetTable:
                 f"header={choice.header!r} is for text; .parquet has names"
             )
         self.path, self._table = path, parquet_table(path)
+        self._may_miss = choice.missing
         self.names: list[str] = list(self._table.column_names)
         if len(set(self.names)) < len(self.names):
             raise InputError(f"{path} has two columns of one name; rename one")
@@ -486,7 +508,7 @@ class ParquetTable:
 
     def _numbers(self, name: str) -> NDArray[np.floating]:
         column = self._table.column(name)
-        if column.null_count:
+        if column.null_count and not self._may_miss:
             row = column.is_null().to_pylist().index(True)
             raise InputError(
                 f"{self.path} has nothing at row {row}, column {name!r}; fill it in or "

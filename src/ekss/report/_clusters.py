@@ -138,10 +138,14 @@ def draw_run(facts: Facts) -> Panel:
             f"; two halves of them gave {percent(inputs.halves)} of the points the "
             "same cluster when this was last measured"
         )
+    missing = ""
+    if inputs.missing:
+        missing = f"{percent(inputs.missing)}, filled in from the subspaces"
     rows = [
         ("method", inputs.method),
         ("data", facts.source),
         ("points", f"{inputs.n_samples:,} of {inputs.n_features:,} features"),
+        ("missing entries", missing),
         ("columns", columns),
         ("time", None if facts.seconds is None else duration(facts.seconds)),
         ("members", members),

@@ -155,6 +155,7 @@ def summarise(facts: Facts) -> dict[str, Any]:
         "n_left_out": inputs.n_left_out,
         "n_rows": inputs.n_rows,
         "n_zero": inputs.n_zero,
+        "missing": inputs.missing,
         "affine": inputs.affine,
         "parameters": {name: value for name, value, _ in inputs.parameters},
         "found": dict(inputs.choices),

@@ -49,6 +49,7 @@ class Inputs:
     image_shape: tuple[int, ...] | None
     n_frames: int | None  # frames of a track (x_1, y_1, x_2, y_2, ...)
     feature_names: tuple[str, ...] | None  # names of the columns that were used
+    missing: float = 0.0  # share of the entries that were filled in
 
     @property
     def fitted(self) -> Any:
@@ -199,8 +200,16 @@ def read_inputs(
             "report"
         )
     n_rows, sample = len(clusters), getattr(estimator, "sample_", None)
-    points = _floats("X", X, n_rows, sample)
-    shown = points if raw is None else _floats("raw", raw, n_rows, sample)
+    completion = _completion_of(estimator)
+    may_miss = completion is not None
+    points = _floats("X", X, n_rows, sample, may_miss=may_miss)
+    shown = points
+    if raw is not None:
+        shown = _floats("raw", raw, n_rows, sample)
+    missing = float(np.isnan(points).mean())
+    if missing:
+        points = completion(points)
+        shown = points if raw is None else shown
     described = np.arange(n_rows) if sample is None else np.asarray(sample)
     clusters = np.asarray(clusters)[described]
     kept = np.flatnonzero(clusters >= 0)
@@ -233,6 +242,7 @@ def read_inputs(
         _check_image_shape(image_shape, shown.shape[1]),
         _check_frames(n_frames, shown.shape[1]),
         None if feature_names is None else tuple(map(str, feature_names)),
+        missing,
     )
     preparation = getattr(inputs.fitted, "preparation_", None)
     if preparation is None:
@@ -286,9 +296,23 @@ def _shown(value: Any) -> str:
     return words[: _LONGEST_VALUE - 3] + "..."
 
 
-def _floats(name: str, values: Any, n_rows: int, sample: Ints | None) -> Floats:
+def _completion_of(estimator: Any) -> Any:
+    """Return what fills in missing entries, None where the fit had none."""
+    preparation = getattr(estimator, "preparation_", None)
+    return getattr(preparation, "completion", None)
+
+
+def _floats(
+    name: str,
+    values: Any,
+    n_rows: int,
+    sample: Ints | None,
+    *,
+    may_miss: bool = False,
+) -> Floats:
     """Return the matrix, or the rows of the sample, which alone are read of a file."""
-    rows = None if sample is None else as_rows(values)
+    missing = "observed" if may_miss else "error"
+    rows = None if sample is None else as_rows(values, missing)
     array: Any = np.asarray(values) if rows is None else rows
     if len(array.shape) != 2 or array.shape[0] != n_rows:
         raise ValueError(
@@ -299,7 +323,7 @@ def _floats(name: str, values: Any, n_rows: int, sample: Ints | None) -> Floats:
         array = array[sample] if rows is None else rows.take(sample)
     if array.dtype not in (np.float32, np.float64):
         array = array.astype(np.float64)
-    if not np.isfinite(array).all():
+    if not (np.isfinite(array) | (np.isnan(array) & may_miss)).all():
         raise ValueError(f"{name} has NaN or infinite entries; remove them first")
     return array
 

@@ -35,6 +35,8 @@ class DaskRows:
     ----------
     array : dask.array.Array of shape (n_samples, n_features)
         Real numbers in chunks of whole rows, of known sizes, at most 256 MB each.
+    missing : {"error", "zero", "observed"}, default="error"
+        What is done with NaN, as in :func:`ekss.runtime.rows.as_rows`.
 
     Attributes
     ----------
@@ -62,8 +64,9 @@ class DaskRows:
 
     in_memory = False
 
-    def __init__(self, array: Any) -> None:
+    def __init__(self, array: Any, missing: str = "error") -> None:
         _check_chunks(array)
+        self.missing = missing
         self.array = array
         self.shape = int(array.shape[0]), int(array.shape[1])
         self.dtype = float_dtype(array.dtype)
@@ -107,6 +110,7 @@ class DaskRows:
             meta=np.empty((0, 0), object),
             chunks=((1,) * self.array.numblocks[0], (1,)),
             rows_dtype=self.dtype,
+            missing=self.missing,
         )
         for results in _results(list(worked.to_delayed().ravel()), n_jobs):
             yield from results.item()
@@ -120,16 +124,17 @@ class DaskRows:
         ):
             if height:
                 shape = int(height), self.shape[1]
-                yield chunk, _Place(first, shape, self.dtype)
+                yield chunk, _Place(first, shape, self.dtype, self.missing)
 
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a chunk belongs, what shape it has, and what type its rows get."""
+    """Where a chunk belongs, its shape, and what its rows and their NaN become."""
 
     first_row: int
     shape: tuple[int, int]
     dtype: np.dtype[np.floating]
+    missing: str
 
     @property
     def end(self) -> int:
@@ -202,18 +207,20 @@ def _run_chunk(
     chunk: Any,
     function: Callable[[NDArray[np.floating], int], Result],
     rows_dtype: np.dtype[np.floating],
+    missing: str,
     block_info: Any,
 ) -> NDArray[np.object_]:
     """Run the function on the blocks of a chunk, on a worker."""
     start, stop = block_info[0]["array-location"][0]
-    place = _Place(start, (stop - start, block_info[0]["shape"][1]), rows_dtype)
+    shape = stop - start, block_info[0]["shape"][1]
+    place = _Place(start, shape, rows_dtype, missing)
     _check_chunk(chunk, place)
     height = block_rows(place.shape[1])
     results = []
     with one_blas_thread():
         for first in range(0, len(chunk), height):
             rows = chunk[first : first + height]
-            block = finite_rows(rows, rows_dtype, start + first)
+            block = finite_rows(rows, rows_dtype, start + first, missing)
             results.append(function(block, start + first))
     only = np.empty((1, 1), object)
     only[0, 0] = results
@@ -225,7 +232,8 @@ def _pick(
 ) -> NDArray[np.floating]:
     """Return some rows of a chunk, on a worker."""
     _check_chunk(chunk, place)
-    return finite_rows(chunk[numbers - place.first_row], place.dtype, numbers)
+    rows = chunk[numbers - place.first_row]
+    return finite_rows(rows, place.dtype, numbers, place.missing)
 
 
 def _check_chunk(chunk: Any, place: _Place) -> None:

@@ -222,6 +222,7 @@ class Rates:
     cut: float = 45_000.0  # one point, when a graph is cut in all ways
     cut_start: float = 1.5e7  # a graph that is cut in all ways, whatever its size
     step: float = 5e4  # an iteration of a member, whatever the data
+    moment: float = 0.1  # one multiplication, when missing entries are filled in
     judge: float = 2500.0  # one point, when one cut is judged
     # Cuts that are judged, of each graph.
     cuts_per_graph: int = 5
@@ -265,6 +266,8 @@ class Work:
         Whether members are likely to work in float32 whatever the data are.
     n_trials : int
         Numbers of components whose removal may be tried; 0 where none is.
+    missing : bool
+        Whether entries are missing, as far as that is known before the rows are read.
     likely_members, likely_candidates, likely_dim, likely_features : int or None
         What is likely where the above are the largest; for the time. None is the same.
     """
@@ -287,6 +290,7 @@ class Work:
     double: bool = False
     single: bool = False
     n_trials: int = 0
+    missing: bool = False
     likely_members: int | None = None
     likely_candidates: int | None = None
     likely_dim: int | None = None

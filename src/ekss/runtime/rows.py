@@ -62,7 +62,8 @@ class Rows(Protocol):
         Returns
         -------
         points : ndarray of shape (n_taken, n_features)
-            In C order, all finite, never a view of the source.
+            In C order, never a view of the source; all finite, or NaN where entries
+            may be missing.
         """
 
     def map(
@@ -76,9 +77,9 @@ class Rows(Protocol):
         Parameters
         ----------
         function : callable
-            Gets a block of shape (n_rows, n_features) in C order, all finite, which
-            it must not change, and the number of its first row. It may run in other
-            threads or processes, with BLAS limited to one thread.
+            Gets a block of shape (n_rows, n_features) in C order, as ``take`` gives
+            rows, which it must not change, and the number of its first row. It may run
+            in other threads or processes, with BLAS limited to one thread.
         n_jobs : int, default=None
             Parallel workers, as in joblib.
 
@@ -86,7 +87,7 @@ class Rows(Protocol):
         -------
         results : iterator
             In the order of rows; few blocks are in memory at a time. ValueError names
-            a row that is not finite, where there is one.
+            a row that is not finite and may not be so, where there is one.
         """
 
 
@@ -142,48 +143,77 @@ def check_index(index: NDArray[np.int64], n_samples: int) -> NDArray[np.int64]:
     return index
 
 
+# What may be done with NaN: refuse it, take it for zero, or leave it in for a fit that
+# looks at observed entries alone.
+MISSING = ("error", "zero", "observed")
+
+
 def finite_rows(
     rows: NDArray[Any],
     dtype: np.dtype[np.floating],
     numbers: NDArray[np.int64] | int,
+    missing: str = "error",
 ) -> NDArray[np.floating]:
-    """Return the rows in C order and of the type; refuse NaN and infinity.
+    """Return the rows in C order and of the type; refuse infinity, treat NaN.
 
     ``numbers`` are the numbers of the rows, or that of the first one.
     """
     points = np.ascontiguousarray(rows, dtype=dtype)
-    _check_finite(points, numbers)
+    return _treated(points, numbers, missing)
+
+
+def _treated(
+    points: NDArray[np.floating], numbers: NDArray[np.int64] | int, missing: str
+) -> NDArray[np.floating]:
+    # A sum is finite only if all entries are, so most blocks need no second look.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(points.sum()):
+            return points
+    holes = np.isnan(points)
+    wrong = ~np.isfinite(points)
+    if missing != "error":
+        wrong &= ~holes
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0]
+        value = points[row, column]
+        is_nan = np.isnan(value)
+        must = "finite or, if it is missing, NaN" if missing != "error" else "finite"
+        raise ValueError(
+            f"X contains {'NaN' if is_nan else 'infinity'}: row "
+            f"{_number(numbers, row)} holds {value} in column {column} (counted from "
+            f"0), but every entry must be {must}; drop such rows or fill them in"
+        )
+    if missing == "zero":
+        return np.where(holes, 0, points)
+    empty = holes.all(axis=1)
+    if empty.any():
+        raise ValueError(
+            f"row {_number(numbers, int(empty.argmax()))} of X (counted from 0) has no "
+            "observed entry, so nothing tells its cluster; drop such rows"
+        )
     return points
 
 
-def _check_finite(
-    points: NDArray[np.floating], numbers: NDArray[np.int64] | int
-) -> None:
-    # A sum is finite only if all entries are, so most blocks need no second look.
-    with np.errstate(over="ignore", invalid="ignore"):
-        all_finite = np.isfinite(points.sum())
-    if not all_finite:
-        wrong = ~np.isfinite(points).all(axis=1)
-        if wrong.any():
-            first = int(wrong.argmax())
-            row = int(np.ravel(numbers)[first] if np.ndim(numbers) else numbers + first)
-            column = int(np.isfinite(points[first]).argmin())
-            value = points[first, column]
-            raise ValueError(
-                f"X contains {'NaN' if np.isnan(value) else 'infinity'}: row {row} "
-                f"holds {value} in column {column} (counted from 0), but every entry "
-                "must be finite; drop such rows or fill them in"
-            )
+def _number(numbers: NDArray[np.int64] | int, place: int) -> int:
+    """Return the number of a row by its place in a block."""
+    return int(np.ravel(numbers)[place] if np.ndim(numbers) else numbers + place)
 
 
 def validated_rows(
-    estimator: BaseEstimator, X: Any, *, fewest: int, **options: Any
+    estimator: BaseEstimator,
+    X: Any,
+    *,
+    fewest: int,
+    missing: str = "error",
+    **options: Any,
 ) -> NDArray[np.floating]:
     """Return X as scikit-learn validates it, after a look for what it lets pass.
 
     Masks and dates would become numbers that nobody meant; and where entries are not
     numbers, or not finite, the message says which.
     """
+    if np.ma.is_masked(X) and missing != "error":
+        X = np.ma.filled(X.astype(np.result_type(X.dtype, np.float32)), np.nan)
     if np.ma.is_masked(X):
         raise ValueError(
             f"X is a masked array, {np.ma.count_masked(X)} of its {X.size} entries are "
@@ -209,8 +239,7 @@ def validated_rows(
         if fault is None:
             raise
         raise type(error)(f"{fault} ({error})") from error
-    _check_finite(rows, 0)
-    return rows
+    return _treated(rows, 0, missing)
 
 
 def _not_a_number(X: Any) -> str | None:
@@ -245,13 +274,14 @@ def map_blocks(
     height: int,
     dtype: np.dtype[np.floating],
     n_jobs: int | None,
+    missing: str = "error",
 ) -> Iterator[Result]:
     """Yield function(block, first_row) in order; threads read and work."""
 
     def run(number: int) -> Result:
         first = number * height
         rows = read(first, min(first + height, n_samples))
-        return function(finite_rows(rows, dtype, first), first)
+        return function(finite_rows(rows, dtype, first, missing), first)
 
     # Blocks are bound to this process: to its memory or to its open file.
     return map_numbers(
@@ -271,6 +301,8 @@ class MemoryRows:
     ----------
     array : ndarray of shape (n_samples, n_features)
         Real numbers, in any order of memory.
+    missing : {"error", "zero", "observed"}, default="error"
+        What is done with NaN, as in :func:`as_rows`.
 
     Attributes
     ----------
@@ -292,8 +324,9 @@ class MemoryRows:
     [(0, np.float64(28.0))]
     """
 
-    def __init__(self, array: NDArray[Any]) -> None:
+    def __init__(self, array: NDArray[Any], missing: str = "error") -> None:
         check_matrix("array", array.shape, array.dtype)
+        self.missing = missing
         self.array = array
         self.shape = array.shape[0], array.shape[1]
         self.dtype = float_dtype(array.dtype)
@@ -302,7 +335,8 @@ class MemoryRows:
     def take(self, index: NDArray[np.int64]) -> NDArray[np.floating]:
         """Return a copy of the rows of these ascending numbers."""
         index = check_index(index, len(self.array))
-        return finite_rows(np.asarray(self.array[index]), self.dtype, index)
+        taken = np.asarray(self.array[index])
+        return finite_rows(taken, self.dtype, index, self.missing)
 
     def map(
         self,
@@ -318,6 +352,7 @@ class MemoryRows:
             block_rows(self.shape[1]),
             self.dtype,
             n_jobs,
+            self.missing,
         )
 
 
@@ -344,6 +379,8 @@ class DiskRows:
     ----------
     array : h5py.Dataset or zarr.Array of shape (n_samples, n_features)
         Real numbers; its file stays open as long as the rows are used.
+    missing : {"error", "zero", "observed"}, default="error"
+        What is done with NaN, as in :func:`as_rows`.
 
     Attributes
     ----------
@@ -362,8 +399,9 @@ class DiskRows:
 
     in_memory = False
 
-    def __init__(self, array: Any) -> None:
+    def __init__(self, array: Any, missing: str = "error") -> None:
         check_matrix(_kind(array), array.shape, array.dtype)
+        self.missing = missing
         self.array = array
         self.shape = int(array.shape[0]), int(array.shape[1])
         self.dtype = float_dtype(array.dtype)
@@ -384,7 +422,7 @@ class DiskRows:
             if len(numbers):
                 span = self._read(int(numbers[0]), int(numbers[-1]) + 1)
                 taken[start:stop] = finite_rows(
-                    span[numbers - numbers[0]], self.dtype, numbers
+                    span[numbers - numbers[0]], self.dtype, numbers, self.missing
                 )
         return taken
 
@@ -396,7 +434,13 @@ class DiskRows:
     ) -> Iterator[Result]:
         """Yield function(block, first_row) of consecutive blocks, run in threads."""
         return map_blocks(
-            function, self._read, self.shape[0], self._block_rows, self.dtype, n_jobs
+            function,
+            self._read,
+            self.shape[0],
+            self._block_rows,
+            self.dtype,
+            n_jobs,
+            self.missing,
         )
 
     def _read(self, first: int, last: int) -> NDArray[Any]:
@@ -422,7 +466,7 @@ def _aligned_rows(n_features: int, chunk_rows: int) -> int:
     return usual if too_large else chunk_rows
 
 
-def as_rows(X: Any) -> Rows | None:
+def as_rows(X: Any, missing: str = "error") -> Rows | None:
     """Wrap an array whose rows can be read block by block.
 
     Parameters
@@ -430,6 +474,9 @@ def as_rows(X: Any) -> Rows | None:
     X : object
         A numpy array or memory map, an h5py dataset, a zarr array, a Dask
         array, or anything.
+    missing : {"error", "zero", "observed"}, default="error"
+        What is done with NaN: refuse it, give zero in its place, or leave it in. A
+        row of nothing else is refused where it would be left in.
 
     Returns
     -------
@@ -452,22 +499,23 @@ def as_rows(X: Any) -> Rows | None:
     """
     if type(X) in (np.ndarray, np.memmap):
         usable = X.ndim == 2 and X.dtype.kind in REAL_KINDS and X.size
-        return MemoryRows(X) if usable else None
-    return next(filter(None, (_wrapped(X, kind) for kind in type(X).__mro__)), None)
+        return MemoryRows(X, missing) if usable else None
+    found = (_wrapped(X, kind, missing) for kind in type(X).__mro__)
+    return next(filter(None, found), None)
 
 
-def _wrapped(X: Any, kind: type) -> Rows | None:
+def _wrapped(X: Any, kind: type, missing: str) -> Rows | None:
     """Wrap the object if this class of it is one that we know."""
     library = kind.__module__.partition(".")[0]
     if library == "h5py" and not X:
         raise ValueError("the file of the HDF5 dataset is closed; open it again")
     match library, kind.__name__:
         case ("h5py", "Dataset") | ("zarr", "Array"):
-            return DiskRows(X)
+            return DiskRows(X, missing)
         case "dask", "Array":
             from ekss.runtime.dask import DaskRows
 
-            return DaskRows(X)
+            return DaskRows(X, missing)
         case (("h5py" | "zarr"), "Group"):
             raise ValueError(
                 f"X is a group of arrays of {library}; give one of its arrays, such as "

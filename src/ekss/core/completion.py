@@ -1,0 +1,530 @@
+"""Missing entries: a mixture of low-rank Gaussians, fitted to what is observed.
+
+Each component is a subspace with a spread along it and noise around it: probabilistic
+principal components. Every sum runs over observed entries alone, so nothing that was
+filled in before is mistaken for an observation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from ekss.core.linalg import Flats, leading_spectrum
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class _Rules:
+    """Constants of the fit."""
+
+    # Iterations of a start before the starts are compared, and of the best at most.
+    trial: int = 20
+    most: int = 100
+    # Multiplications that starts, and then the best of them, may take: some ten seconds
+    # of a core. Of large data fewer starts are tried, and at least so many iterations
+    # of the best are made.
+    work: float = 2e11
+    fewest: int = 10
+    # Iterations on many rows, after those on a sample of them.
+    refined: int = 5
+    # The fit ends when the log-likelihood of a row changes by less.
+    tol: float = 1e-4
+    # Memberships are first softened by the number of observed entries of a row, then
+    # less by this factor in every iteration: from poor starts, 7 % error in place of 29
+    # with half of the entries missing (docs/experiments.md, "Missing entries").
+    cooling: float = 0.8
+    # Smallest noise as a share of the mean square of an entry: data without noise
+    # would otherwise divide by zero.
+    noise: float = 1e-8
+    # Smallest mean square of an entry, where all entries are zero.
+    least: float = 1e-30
+    # Noise of given subspaces, of which it is not known, as a share of that square.
+    guessed: float = 0.01
+    # Memberships below this share do not count.
+    negligible: float = 1e-6
+    # Numbers held at once: what fits the cache of a core.
+    block: int = 2**20
+
+
+_RULES = _Rules()
+
+
+@dataclass(frozen=True)
+class Completion:
+    """Components that fill in rows from their observed entries.
+
+    Attributes
+    ----------
+    loadings : ndarray of shape (n_components, n_features, rank)
+        Directions of each component, as long as its spread along them.
+    means : ndarray of shape (n_components, n_features) or None
+        None for linear subspaces.
+    noise : ndarray of shape (n_components,)
+        Variance of an entry around the subspace.
+    shares : ndarray of shape (n_components,)
+        Shares of the rows, summing to 1.
+    unit : bool
+        Whether the model is one of rows of unit length: a row is then scaled by the
+        length that its observed entries suggest.
+    scale : float
+        What other rows are divided by, so that no square over- or underflows.
+    """
+
+    loadings: Floats
+    means: Floats | None
+    noise: Floats
+    shares: Floats
+    unit: bool
+    scale: float = 1.0
+
+    def __call__(self, rows: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Return the rows with missing entries filled in; others stay as they are."""
+        filled, _ = self._estimated(rows, with_errors=False)
+        return filled
+
+    def estimate(
+        self, rows: NDArray[np.floating]
+    ) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+        """Return the filled rows and the standard error of every entry.
+
+        Observed entries have the error 0.
+        """
+        return self._estimated(rows, with_errors=True)
+
+    def _estimated(
+        self, rows: NDArray[np.floating], *, with_errors: bool
+    ) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+        filled = rows.copy()
+        errors = np.zeros_like(rows) if with_errors else filled
+        holes = np.flatnonzero(np.isnan(rows).any(axis=1))
+        for some in _blocks(holes, self):
+            seen = observe(rows[some], unit=self.unit, scale=self.scale)
+            mean, variance = self._posterior(seen, with_errors=with_errors)
+            lengths = seen.lengths[:, None]
+            filled[some] = np.where(seen.mask, rows[some], mean * lengths)
+            if variance is not None:
+                errors[some] = np.where(seen.mask, 0, np.sqrt(variance) * lengths)
+        return filled, errors
+
+    def _posterior(
+        self, seen: Observed, *, with_errors: bool
+    ) -> tuple[Floats, Floats | None]:
+        """Return mean and variance of all entries, given those observed."""
+        likely = _log_joint(self, seen)
+        odds = _normalised(likely)
+        mean = np.zeros(seen.values.shape)
+        square = np.zeros(seen.values.shape) if with_errors else None
+        for k in range(len(self.loadings)):
+            some = np.flatnonzero(odds[:, k] > _RULES.negligible)
+            if not len(some):
+                continue
+            state = _infer(self, k, seen.take(some))
+            weight = odds[some, k][:, None]
+            found = state.scores @ self.loadings[k].T
+            if self.means is not None:
+                found += self.means[k]
+            mean[some] += weight * found
+            if square is not None:
+                spread = state.spread @ _packed_rows(self.loadings[k], 2.0).T
+                square[some] += weight * (found**2 + spread + self.noise[k])
+        if square is None:
+            return mean, None
+        return mean, np.maximum(square - mean**2, 0)
+
+
+@dataclass(frozen=True)
+class Observed:
+    """Rows with holes: entries divided by lengths, zero where missing."""
+
+    values: Floats
+    mask: NDArray[np.bool_]
+    lengths: Floats
+
+    @property
+    def weights(self) -> Floats:
+        """1 where observed and 0 where missing."""
+        return self.mask.astype(np.float64)
+
+    def take(self, rows: NDArray[np.integer]) -> Observed:
+        """Return some of the rows."""
+        return Observed(self.values[rows], self.mask[rows], self.lengths[rows])
+
+
+def observe(rows: NDArray[np.floating], *, unit: bool, scale: float = 1.0) -> Observed:
+    """Look at the observed entries of rows, at unit length or divided by the scale.
+
+    The squared length of a row is taken for that of its observed entries, times the
+    number of all entries by that of the observed ones.
+    """
+    mask = ~np.isnan(rows)
+    values = np.where(mask, rows, 0).astype(np.float64)
+    lengths = np.full(len(rows), scale)
+    if not unit:
+        values /= scale
+    else:
+        largest = np.abs(values).max(axis=1, initial=0)
+        largest[largest == 0] = 1
+        inside = values / largest[:, None]
+        count = np.maximum(mask.sum(axis=1), 1)
+        squares = np.einsum("ij,ij->i", inside, inside) * rows.shape[1] / count
+        lengths = largest * np.where(squares > 0, np.sqrt(squares), 1)
+        values = inside * (largest / lengths)[:, None]
+    return Observed(values, mask, lengths)
+
+
+def completion_of(
+    flats: Flats,
+    *,
+    removed: NDArray[np.floating] | None = None,
+    unit: bool,
+    scale: float = 1.0,
+) -> Completion:
+    """Return the completion by given subspaces: least squares on observed entries.
+
+    Parameters
+    ----------
+    flats : Flats
+        In the coordinates of the rows.
+    removed : ndarray of shape (n_removed, n_features), default=None
+        Directions that every row may have besides those of its subspace.
+    unit, scale
+        As in :class:`Completion`.
+    """
+    n_subspaces, n_features, _ = flats.bases.shape
+    bases = flats.bases.astype(np.float64)
+    if removed is not None and len(removed):
+        common = np.broadcast_to(removed.T, (n_subspaces, n_features, len(removed)))
+        bases = np.concatenate([bases, common], axis=2)
+    energy = 1 / n_features if unit else 1.0
+    means = None
+    if flats.offsets is not None:
+        means = flats.offsets.astype(np.float64) / (1.0 if unit else scale)
+    return Completion(
+        bases * np.sqrt(energy * n_features),
+        means,
+        np.full(n_subspaces, _RULES.guessed * energy),
+        np.full(n_subspaces, 1 / n_subspaces),
+        unit,
+        scale,
+    )
+
+
+def fit_completion(
+    rows: NDArray[np.floating],
+    filled: NDArray[np.floating],
+    starts: Sequence[NDArray[np.integer]],
+    rank: int,
+    *,
+    unit: bool,
+    affine: bool,
+    scale: float = 1.0,
+) -> Completion:
+    """Fit one component per cluster to the observed entries, by the EM algorithm.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_samples, n_features)
+        With NaN for missing entries.
+    filled : ndarray of shape (n_samples, n_features)
+        The rows filled in somehow; components begin there.
+    starts : sequence of ndarray of shape (n_samples,)
+        Clusterings to start from. All are tried for a few iterations, and the one of
+        largest likelihood is followed to the end.
+    rank : int
+        Directions of a component.
+    unit : bool
+        Whether rows are scaled to unit length.
+    affine : bool
+        Whether components may miss the origin.
+    scale : float, default=1.0
+        What rows are divided by otherwise.
+
+    Returns
+    -------
+    Completion
+    """
+    seen = observe(rows, unit=unit, scale=scale)
+    inside = filled / seen.lengths[:, None]
+    n_components = int(starts[0].max()) + 1
+    iteration = rows.size * n_components * rank * (rank + 1) // 2
+    affordable = int(_RULES.work // iteration)
+    begun = [
+        _first(seen, inside, labels, rank, affine=affine)
+        for labels in starts[: max(1, affordable // _RULES.trial)]
+    ]
+    begun = [replace(one, unit=unit, scale=scale) for one in begun]
+    tried = [_climb(one, seen, _RULES.trial, warm=True) for one in begun]
+    best, _ = max(tried, key=lambda found: found[1])
+    n_iter = max(_RULES.fewest, min(_RULES.most, affordable))
+    return _climb(best, seen, n_iter)[0]
+
+
+def likely_work(entries: int, rank: int) -> float:
+    """Return about how many multiplications a fit takes.
+
+    ``entries`` are those of all rows, times the number of components.
+    """
+    iteration = entries * rank * (rank + 1) / 2
+    return min(2 * _RULES.work, (_RULES.trial + _RULES.most) * iteration)
+
+
+def refine(model: Completion, rows: NDArray[np.floating]) -> Completion:
+    """Fit a completion that was found on some rows to more of them."""
+    seen = observe(rows, unit=model.unit, scale=model.scale)
+    return _climb(model, seen, _RULES.refined)[0]
+
+
+def _first(
+    seen: Observed,
+    filled: Floats,
+    labels: NDArray[np.integer],
+    rank: int,
+    *,
+    affine: bool,
+) -> Completion:
+    """Return components of filled rows by principal components of each cluster."""
+    n_features = filled.shape[1]
+    n_components = int(labels.max()) + 1
+    energy = max(float((seen.values**2).sum() / seen.mask.sum()), _RULES.least)
+    loadings = np.zeros((n_components, n_features, rank))
+    means = np.zeros((n_components, n_features))
+    noise = np.full(n_components, energy)
+    counts = np.bincount(labels, minlength=n_components)
+    for k in range(n_components):
+        points = filled[labels == k]
+        if not len(points):
+            continue
+        if affine:
+            means[k] = points.mean(axis=0)
+        found = leading_spectrum(points - means[k], min(rank, *points.shape))
+        squares = found.singular_values**2 / len(points)
+        rest = found.total / len(points) - squares.sum()
+        noise[k] = max(rest / n_features, 1e-4 * energy)
+        loadings[k, :, : len(squares)] = found.directions.T * np.sqrt(squares)
+    return Completion(
+        loadings, means if affine else None, noise, counts / counts.sum(), unit=False
+    )
+
+
+def _climb(
+    model: Completion, seen: Observed, n_iter: int, *, warm: bool = False
+) -> tuple[Completion, float]:
+    """Raise the likelihood; return the components and the last one, per row."""
+    energy = max(float((seen.values**2).sum() / seen.mask.sum()), _RULES.least)
+    heat = float(seen.mask.sum(axis=1).mean()) if warm else 1.0
+    before = -np.inf
+    for _ in range(n_iter):
+        likely = _log_joint(model, seen)
+        reached = float(_log_sum(likely).mean())
+        odds = _normalised(likely / max(heat, 1.0))
+        model = _maximised(model, seen, odds, energy)
+        if heat <= 1 and abs(reached - before) < _RULES.tol:
+            break
+        before, heat = reached, heat * _RULES.cooling
+    return model, float(_log_sum(_log_joint(model, seen)).mean())
+
+
+@dataclass(frozen=True)
+class _State:
+    """Coordinates of rows in one component, given their observed entries.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_rows, rank)
+    spread : ndarray of shape (n_rows, rank * (rank + 1) / 2)
+        Upper triangles of the covariances of the coordinates.
+    log_likelihood : ndarray of shape (n_rows,)
+    """
+
+    scores: Floats
+    spread: Floats
+    log_likelihood: Floats
+
+
+def _infer(model: Completion, k: int, seen: Observed) -> _State:
+    """Find coordinates of rows in component k: regularised least squares."""
+    loadings, noise = model.loadings[k], float(model.noise[k])
+    rank = loadings.shape[1]
+    weights = seen.weights
+    centred = seen.values
+    if model.means is not None:
+        centred = centred - weights * model.means[k]
+    grams = weights @ _packed_rows(loadings)
+    products = centred @ loadings
+    scores, inverses, logarithms = solve_packed(grams, products, noise)
+    squares = np.einsum("ij,ij->i", centred, centred)
+    rest = np.maximum(squares - np.einsum("ij,ij->i", products, scores), 0)
+    count = weights.sum(axis=1)
+    determinants = logarithms + (count - rank) * np.log(noise)
+    likelihood = -0.5 * (rest / noise + determinants + count * np.log(2 * np.pi))
+    return _State(scores, noise * inverses, likelihood)
+
+
+@numba.njit(nogil=True, cache=True)
+def solve_packed(  # noqa: C901
+    triangles: Floats, right: Floats, ridge: float
+) -> tuple[Floats, Floats, Floats]:
+    """Solve (A + ridge I) x = b for many small semidefinite A, by Cholesky.
+
+    ``triangles`` (n, size (size + 1) / 2) are the upper triangles of the matrices, row
+    by row. Returns the solutions, the upper triangles of the inverses and the
+    logarithms of the determinants.
+    """
+    count, size = right.shape
+    solutions = np.empty((count, size))
+    inverses = np.empty(triangles.shape)
+    logarithms = np.empty(count)
+    lower = np.zeros((size, size))
+    inverse = np.zeros((size, size))
+    for n in range(count):
+        place = 0
+        for i in range(size):
+            for j in range(i, size):
+                lower[j, i] = triangles[n, place]
+                place += 1
+        total = 0.0
+        for i in range(size):
+            for j in range(i + 1):
+                rest = lower[i, j]
+                for m in range(j):
+                    rest -= lower[i, m] * lower[j, m]
+                if i == j:
+                    pivot = np.sqrt(max(rest + ridge, 1e-300))
+                    lower[i, i] = pivot
+                    total += np.log(pivot)
+                else:
+                    lower[i, j] = rest / lower[j, j]
+        logarithms[n] = 2 * total
+        for j in range(size):
+            inverse[j, j] = 1 / lower[j, j]
+            for i in range(j + 1, size):
+                rest = 0.0
+                for m in range(j, i):
+                    rest -= lower[i, m] * inverse[m, j]
+                inverse[i, j] = rest / lower[i, i]
+        for i in range(size):
+            solutions[n, i] = 0.0
+        place = 0
+        for i in range(size):
+            for j in range(i, size):
+                entry = 0.0
+                for m in range(j, size):
+                    entry += inverse[m, i] * inverse[m, j]
+                inverses[n, place] = entry
+                place += 1
+                solutions[n, i] += entry * right[n, j]
+                if j > i:
+                    solutions[n, j] += entry * right[n, i]
+    return solutions, inverses, logarithms
+
+
+def _log_joint(model: Completion, seen: Observed) -> Floats:
+    """Return the logarithms of likelihood times share, rows by components."""
+    found = np.empty((len(seen.values), len(model.loadings)))
+    with np.errstate(divide="ignore"):
+        shares = np.log(model.shares)
+    for some in _blocks(np.arange(len(found)), model):
+        part = seen.take(some)
+        for k in range(found.shape[1]):
+            found[some, k] = _infer(model, k, part).log_likelihood + shares[k]
+    return found
+
+
+def _maximised(
+    model: Completion, seen: Observed, odds: Floats, energy: float
+) -> Completion:
+    """Return the components that fit best, given the memberships of the rows."""
+    loadings, noise = model.loadings.copy(), model.noise.copy()
+    means = None if model.means is None else model.means.copy()
+    for k in range(len(loadings)):
+        rows = np.flatnonzero(odds[:, k] > _RULES.negligible)
+        if len(rows) < 2:
+            continue
+        found = _fitted(model, k, seen, odds[:, k], rows, energy)
+        loadings[k], mean, noise[k] = found
+        if means is not None:
+            means[k] = mean
+    return replace(
+        model, loadings=loadings, means=means, noise=noise, shares=odds.mean(axis=0)
+    )
+
+
+def _fitted(
+    model: Completion,
+    k: int,
+    seen: Observed,
+    odds: Floats,
+    rows: NDArray[np.integer],
+    energy: float,
+) -> tuple[Floats, Floats | None, float]:
+    """Regress every feature on the coordinates, over the rows that show it."""
+    affine = model.means is not None
+    n_features, rank = model.loadings[k].shape
+    moments = np.zeros((n_features, rank * (rank + 1) // 2))
+    products = np.zeros((n_features, rank))
+    sums = np.zeros((n_features, rank))
+    squares, totals, counts = np.zeros((3, n_features))
+    for some in _blocks(rows, model):
+        part = seen.take(some)
+        state = _infer(model, k, part)
+        weights = part.weights * odds[some, None]
+        weighted = part.values * odds[some, None]
+        moments += weights.T @ (state.spread + _packed_rows(state.scores))
+        products += weighted.T @ state.scores
+        squares += (part.values * weighted).sum(axis=0)
+        counts += weights.sum(axis=0)
+        if affine:
+            sums += weights.T @ state.scores
+            totals += weighted.sum(axis=0)
+    mean = None
+    if affine:
+        # What is regressed is less its mean over the rows that show the feature.
+        inside = sums / np.maximum(counts, 1e-300)[:, None]
+        level = totals / np.maximum(counts, 1e-300)
+        moments -= counts[:, None] * _packed_rows(inside)
+        products -= totals[:, None] * inside
+        squares = squares - totals * level
+    # Loadings are small unless the data say otherwise: as long as those of a row of
+    # the mean energy that is spread evenly over the directions.
+    ridge = float(model.noise[k]) * rank / energy
+    loadings, _, _ = solve_packed(moments, products, ridge)
+    if affine:
+        mean = level - np.einsum("ij,ij->i", loadings, inside)
+    fitted = np.einsum("ij,ij->i", loadings, products)
+    rest = float(np.maximum(squares - fitted, 0).sum() / max(counts.sum(), 1e-300))
+    return loadings, mean, max(rest, _RULES.noise * energy)
+
+
+def _blocks(
+    rows: NDArray[np.integer], model: Completion
+) -> Iterator[NDArray[np.integer]]:
+    """Yield parts of the row numbers of which little memory is needed at once."""
+    _, n_features, rank = model.loadings.shape
+    step = max(1, _RULES.block // max(n_features, rank * rank))
+    for first in range(0, len(rows), step):
+        yield rows[first : first + step]
+
+
+def _packed_rows(rows: Floats, off_diagonal: float = 1.0) -> Floats:
+    """Return the upper triangles of the outer products of every row with itself."""
+    first, second = np.triu_indices(rows.shape[1])
+    factor = np.where(first == second, 1.0, off_diagonal)
+    return rows[:, first] * rows[:, second] * factor
+
+
+def _log_sum(logarithms: Floats) -> Floats:
+    """Return the logarithm of the sum of every row."""
+    largest = logarithms.max(axis=1)
+    return largest + np.log(np.exp(logarithms - largest[:, None]).sum(axis=1))
+
+
+def _normalised(logarithms: Floats) -> Floats:
+    """Return the shares whose logarithms are given up to a constant of the row."""
+    odds = np.exp(logarithms - logarithms.max(axis=1, keepdims=True))
+    return odds / odds.sum(axis=1, keepdims=True)

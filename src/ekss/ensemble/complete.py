@@ -1,0 +1,172 @@
+"""Before the chain, where entries are missing: fill them in from the clusters.
+
+Rows are filled in by one Gaussian for all, clustered, and filled in again by one
+subspace per cluster, which is fitted to the observed entries alone; and so on until the
+clusters stay the same. The chain itself only ever sees complete rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ekss.core.completion import (
+    Completion,
+    fit_completion,
+    likely_work,
+    refine,
+)
+from ekss.ensemble.prepare import power_of_two
+from ekss.ensemble.vote import matched_share
+from ekss.runtime.memory import RATES, Estimate, Stage, Work
+from ekss.runtime.rows import draw_sample
+from ekss.runtime.workers import Workers
+
+
+@dataclass(frozen=True)
+class _Rules:
+    """Constants of this stage."""
+
+    # Rows that are clustered to find the subspaces, at least and per cluster.
+    rows: int = 2000
+    rows_per_cluster: int = 100
+    # Directions of the Gaussian for all rows: more changed nothing on planted
+    # subspaces and on faces.
+    first_rank: int = 20
+    # Clusterings at most; the second one gains from dimensions that are estimated
+    # from better fillings (docs/experiments.md, "Missing entries").
+    rounds: int = 3
+    likely: int = 2
+    # Clusters are the same if they share so many of the points.
+    same: float = 0.99
+    # Clusterings that the subspaces are started from, and the share of the points up
+    # to which two of them count as different.
+    starts: int = 8
+    different: float = 0.95
+
+
+_RULES = _Rules()
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A clustering of filled rows, to fit subspaces to the observed entries from.
+
+    Attributes
+    ----------
+    labels : sequence of ndarray of shape (n_samples,)
+        Clusterings, the best one first.
+    rank : int
+        Dimension of the subspaces of the rows, the largest that it may be.
+    unit, affine : bool
+        Whether rows are scaled to unit length, and subspaces may miss the origin.
+    """
+
+    labels: Sequence[NDArray[np.int64]]
+    rank: int
+    unit: bool
+    affine: bool
+
+
+def complete(
+    rows: NDArray[np.floating],
+    cluster: Callable[[NDArray[np.floating]], Begun],
+    n_clusters: int,
+    seed: int,
+    workers: Workers,
+) -> Completion:
+    """Find subspaces that fill in the missing entries of rows.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_samples, n_features)
+        With NaN for missing entries.
+    cluster : callable
+        Clusters filled rows.
+    n_clusters : int
+        About how many clusters there are: more need more rows.
+    seed : int
+        Draws the rows that are clustered, where there are many.
+    workers : Workers
+
+    Returns
+    -------
+    Completion
+    """
+    _check_columns(rows)
+    sample = draw_sample(len(rows), clustered_rows(len(rows), n_clusters), seed)
+    some = rows if sample is None else rows[sample]
+    with workers.stage("missing entries"):
+        found = _first(some)
+        before: NDArray[np.int64] | None = None
+        for _ in range(_RULES.rounds):
+            filled = found(some)
+            begun = cluster(filled)
+            best = begun.labels[0]
+            if before is not None and matched_share(best, before) >= _RULES.same:
+                break
+            before = best
+            found = fit_completion(
+                some,
+                filled,
+                _different(begun.labels),
+                begun.rank,
+                unit=begun.unit,
+                affine=begun.affine,
+                scale=1.0 if begun.unit else _scale_of(some),
+            )
+        return found if sample is None else refine(found, rows)
+
+
+def clustered_rows(n_samples: int, n_clusters: int) -> int:
+    """Return how many rows are clustered to find the subspaces."""
+    return min(n_samples, max(_RULES.rows, _RULES.rows_per_cluster * n_clusters))
+
+
+def complete_cost(work: Work, small: Estimate) -> Stage:
+    """Cluster some rows ``small`` times, fit subspaces to them, then to all rows."""
+    rows = clustered_rows(work.voted, work.n_clusters)
+    entries = rows * work.n_features * work.n_clusters
+    fitting = 1e-9 * RATES.moment * likely_work(entries, work.likely_dim or work.dim)
+    seconds = _RULES.likely * (small.seconds + fitting)
+    # Entries in float64 with their mask, and the rows before and after.
+    held = work.voted * work.n_features * (8 + 1 + 2 * work.itemsize)
+    stages = (stage.bytes for stage in small.stages.values())
+    return Stage(seconds, held + max(stages))
+
+
+def _first(rows: NDArray[np.floating]) -> Completion:
+    """Return one Gaussian for all rows."""
+    rank = max(1, min(_RULES.first_rank, rows.shape[1] // 2, len(rows) // 3))
+    everyone = np.zeros(len(rows), np.int64)
+    zeros = np.where(np.isnan(rows), 0, rows)
+    return fit_completion(rows, zeros, [everyone], rank, unit=True, affine=False)
+
+
+def _different(clusterings: Sequence[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
+    """Return the first few clusterings that differ clearly from each other."""
+    kept: list[NDArray[np.int64]] = []
+    for labels in clusterings:
+        if all(matched_share(labels, one) < _RULES.different for one in kept):
+            kept.append(labels)
+        if len(kept) == _RULES.starts:
+            break
+    return kept
+
+
+def _scale_of(rows: NDArray[np.floating]) -> float:
+    """Return a power of two near the largest observed entry."""
+    return power_of_two(float(np.nanmax(np.abs(rows))))
+
+
+def _check_columns(rows: NDArray[np.floating]) -> None:
+    """Refuse a feature of which nothing is known."""
+    empty = np.isnan(rows).all(axis=0)
+    if empty.any():
+        raise ValueError(
+            f"column {int(empty.argmax())} (counted from 0) of X has no observed entry "
+            f"in any of {len(rows)} rows; leave it out"
+        )
