@@ -145,7 +145,8 @@ def table(path: Path) -> Any:
     size = table_size(path).bytes
     left = 2 * size + _TEXT
     with _asked("table", path, size) as answer:
-        schema, columns = None, {}
+        schema: Any = None
+        columns: dict[int, list[Any]] = {}
         for head, stream in answer:
             left -= head["bytes"]
             if left < 0:
