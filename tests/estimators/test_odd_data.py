@@ -15,6 +15,7 @@ from ekss import (
     CutOptions,
     EnSC,
     KSSMember,
+    LabelFreeSearch,
     MedianKFlats,
     PaperEKSS,
 )
@@ -139,10 +140,30 @@ def test_bad_seeds_are_named(seed):
         KSS(3, 1, random_state=seed).fit(X)
 
 
+def with_cut(kind, **options):
+    """Return an estimator whose cuts have these options."""
+    if kind is LabelFreeSearch:
+        if "score" in options:
+            options["cut_score"] = options.pop("score")
+        return LabelFreeSearch(TSC(2), {"n_neighbors": [3, 8]}, **options)
+    return EKSS(2, 1, n_members=10, cut=CutOptions(**options))
+
+
+@pytest.mark.parametrize("kind", [EKSS, LabelFreeSearch])
 @pytest.mark.parametrize("cutters", ["kmeans", [1], 3, (len, None)])
-def test_bad_cutters_are_named(cutters):
+def test_bad_cutters_are_named(kind, cutters):
     with pytest.raises(TypeError, match=r"cutters=.* is not a sequence of functions"):
-        EKSS(2, 1, n_members=10, cut=CutOptions(cutters=cutters)).fit(X)
+        with_cut(kind, cutters=cutters).fit(X)
+
+
+@pytest.mark.parametrize("kind", [EKSS, LabelFreeSearch])
+def test_bad_scores_are_named(kind):
+    for score in (3, "ncut"):
+        with pytest.raises(TypeError, match=r"score=.* cannot be called; pass a func"):
+            with_cut(kind, score=score).fit(X)
+    for value in (np.nan, None, "low"):
+        with pytest.raises(ValueError, match=r"score of a cut is .*; return a number"):
+            with_cut(kind, score=lambda labels, evidence, value=value: value).fit(X)
 
 
 def test_what_a_process_holds_already_counts_against_a_limit(monkeypatch):
