@@ -154,8 +154,8 @@ def _foreign_entry(path: Path, variable: foreign.Variable) -> Entry:
             )
         return foreign.load(path, variable)
 
-    # Here, in the decoder, and on the way between them.
-    needed = 3 * variable.bytes
+    # Here and in the decoder.
+    needed = 2 * variable.bytes
     about = variable.name, variable.shape, variable.type, variable.kind
     return Entry(*about, needed, load)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +17,15 @@ from ekss.io._base import (
     reading,
     require,
 )
+from ekss.runtime import foreign
 from ekss.runtime.memory import Limit
 
 IMAGES = (".png", ".jpg", ".jpeg", ".pgm")
 Size = tuple[int, int]
 
-_GREY_MODES = ("1", "L", "LA", "I", "F")
+_FORMATS = ("PNG", "JPEG", "PPM")
+# 8192 x 8192: more than cameras have, and 0.5 GB as numbers.
+_MOST_PIXELS = 2**26
 _LUMINANCE = (0.299, 0.587, 0.114)
 
 
@@ -100,24 +102,15 @@ def _as_points(
     )
 
 
-def _read_image(path: Path, size: Size | None, grey: bool) -> NDArray[np.floating]:
-    image_module = require("PIL.Image", "reading images")
-    image_ops = require("PIL.ImageOps", "reading images")
+def _read_image(path: Path, size: Size | None, grey: bool) -> NDArray[Any]:
+    require("PIL.Image", "reading images")
     check_file(path)
-    with reading(path, "an image"), warnings.catch_warnings():
-        # A small file that claims to be a huge image
-        warnings.simplefilter("error", image_module.DecompressionBombWarning)
-        warnings.filterwarnings("ignore", category=UserWarning)
-        with image_module.open(path, formats=("PNG", "JPEG", "PPM")) as image:
-            upright: Any = image_ops.exif_transpose(image)
-            if not upright.mode.startswith(("I", "F")):
-                is_grey = grey or upright.mode in _GREY_MODES
-                upright = upright.convert("L" if is_grey else "RGB")
-            pixels = np.asarray(upright, dtype=np.float64)
+    with reading(path, "an image"):
+        pixels = foreign.image(path, _FORMATS, _MOST_PIXELS, grey)
     return pixels if size is None else _resized(pixels, size)
 
 
-def _resized(image: NDArray[np.floating], size: Size) -> NDArray[np.floating]:
+def _resized(image: NDArray[Any], size: Size) -> NDArray[np.floating]:
     """Return the image in another size; smaller ones average over what they cover."""
     if image.ndim == 3:
         planes = [_resized(plane, size) for plane in np.moveaxis(image, 2, 0)]

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ekss.io import _base
 from ekss.io._base import InputError, Points, listed, one_line, reading
+from ekss.runtime import foreign
 from ekss.runtime.memory import Limit
 
 TABLES = (".csv", ".tsv", ".parquet")
@@ -74,13 +75,9 @@ def read_table(path: Path, choice: Choice, least_rows: int, limit: Limit) -> Poi
 def check_table_size(path: Path, limit: Limit) -> None:
     """Refuse a table that would take too much memory, by the size it declares."""
     if path.suffix.lower() == ".parquet":
-        parquet = _base.require("pyarrow.parquet", "reading .parquet")
-        about = parquet.read_metadata(path)
-        # Numbers as the file has them, and as one matrix.
-        needed = 2 * 8 * about.num_rows * about.num_columns
-        groups = range(about.num_row_groups)
-        needed += sum(about.row_group(i).total_byte_size for i in groups)
-        _base.check_size(path, needed, limit)
+        _base.require("pyarrow.parquet", "reading .parquet")
+        # Columns as the file has them, and as one matrix.
+        _base.check_size(path, 2 * foreign.table_size(path).bytes, limit)
         return
     longest = 0
     with open(path, "rb") as stream:
@@ -500,7 +497,14 @@ class ParquetTable:
 
     def points(self, features: list[int]) -> NDArray[np.floating]:
         """Return columns as one matrix of numbers."""
-        return np.column_stack([self._numbers(self.names[i]) for i in features])
+        kinds = {str(self._table.schema.field(i).type) for i in features}
+        few_digits = kinds <= {"float", "halffloat"}
+        shape = self._table.num_rows, len(features)
+        values = np.empty(shape, np.float32 if few_digits else np.float64)
+        # One column at a time, beside the table and the matrix.
+        for at, i in enumerate(features):
+            values[:, at] = self._numbers(self.names[i])
+        return values
 
     def place(self, row: int, name: str) -> str:
         """Say where a value stands."""
@@ -529,7 +533,8 @@ class ParquetTable:
 
 def parquet_table(path: Path) -> Any:
     """Open a .parquet file as a pyarrow table."""
-    return _base.require("pyarrow.parquet", "reading .parquet").read_table(path)
+    _base.require("pyarrow.parquet", "reading .parquet")
+    return foreign.table(path)
 
 
 def may_be_identifier(name: str) -> bool:

@@ -1,7 +1,8 @@
-"""The process that decodes .mat and HDF5 files, for :mod:`ekss.runtime.foreign`.
+"""The process that decodes files of strangers, for :mod:`ekss.runtime.foreign`.
 
-It takes one request per line on stdin and answers with one line of JSON and the bytes
-of an array on stdout. A file that makes a decoder crash ends this process alone.
+It takes one request per line on stdin. An answer is a number of messages on stdout,
+each one line of JSON and as many bytes as that line says; the last one is empty, or
+tells an error. A file that makes a decoder crash ends this process alone.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import json
 import math
 import os
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +20,18 @@ from numpy.typing import NDArray
 
 from ekss.runtime.mat5 import check_mat5
 
+Message = tuple[dict[str, Any], Any]
+
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 _MATLAB_NUMERIC = ("double", "single", "logical", "sparse", "int", "uint")
 # What an answer may hold beside numbers: text. All else would be Python objects.
 _SENT = "biufcU"
+# Bytes that are sent at once, about.
+_BLOCK = 2**22
+# Columns of a table that are decoded at once, and bytes that are read ahead for each.
+_COLUMNS = 64
+_BUFFER = 2**16
+_GREY_MODES = ("1", "L", "LA", "I", "F")
 
 
 def serve() -> None:
@@ -32,28 +42,108 @@ def serve() -> None:
     for line in sys.stdin.buffer:
         request = json.loads(line)
         _limit_memory(request["most"])
-        values = None
-        try:
-            found = _answer(Path(request["path"]), request["name"])
-        # Decoders raise nearly anything on a damaged file.
-        except MemoryError:
-            head: dict[str, Any] = {"error": "it wants more memory than it declares"}
-        except Exception as error:
-            text = " ".join(str(error).split())
-            head = {"error": text or type(error).__name__}
-        else:
-            if isinstance(found, list):
-                head = {"entries": found}
-            else:
-                values = found if found.flags.c_contiguous else found.T
-                values = np.ascontiguousarray(values)
-                turned = not found.flags.c_contiguous
-                about = {"dtype": values.dtype.str, "shape": values.shape}
-                head = {**about, "turned": turned}
-        answers.write(json.dumps(head).encode() + b"\n")
-        if values is not None:
-            answers.write(values.reshape(-1).view(np.uint8).data)
+        for head, content in _answer(request):
+            view = memoryview(content).cast("B")
+            answers.write(json.dumps({**head, "bytes": len(view)}).encode() + b"\n")
+            answers.write(view)
         answers.flush()
+
+
+def _answer(request: dict[str, Any]) -> Iterator[Message]:
+    """Yield the messages of an answer; whatever a decoder raises is the last one."""
+    end: dict[str, Any] = {"end": True}
+    try:
+        yield from _TASKS[request["task"]](Path(request["path"]), **request["options"])
+    except MemoryError:
+        end["error"] = "it wants more memory than it declares"
+    # Decoders raise nearly anything on a damaged file.
+    except Exception as error:
+        end["error"] = " ".join(str(error).split()) or type(error).__name__
+    yield end, b""
+
+
+def _variables(path: Path) -> Iterator[Message]:
+    """Tell what a .mat or HDF5 file holds."""
+    entries = _hdf5(path, None) if _is_hdf5(path) else _mat(path, None)
+    yield {"entries": entries}, b""
+
+
+def _variable(path: Path, name: str) -> Iterator[Message]:
+    """Send one array of a .mat or HDF5 file."""
+    found: Any = _hdf5(path, name) if _is_hdf5(path) else _mat(path, name)
+    return _parts(found)
+
+
+def _image(path: Path, formats: list[str], most: int, grey: bool) -> Iterator[Message]:
+    """Send the pixels of an image."""
+    from PIL import Image, ImageOps
+
+    # The limit is ours.
+    Image.MAX_IMAGE_PIXELS = None
+    with Image.open(path, formats=formats) as image:
+        if image.width * image.height > most:
+            raise ValueError(
+                f"it has {image.width} x {image.height} pixels, more than {most}"
+            )
+        upright: Any = ImageOps.exif_transpose(image)
+        if not upright.mode.startswith(("I", "F")):
+            is_grey = grey or upright.mode in _GREY_MODES
+            upright = upright.convert("L" if is_grey else "RGB")
+        return _parts(np.asarray(upright))
+
+
+def _table_size(path: Path) -> Iterator[Message]:
+    """Tell the size that a .parquet file declares."""
+    from pyarrow import parquet
+
+    about = parquet.read_metadata(path)
+    groups = range(about.num_row_groups)
+    stored = sum(about.row_group(i).total_byte_size for i in groups)
+    yield {"rows": about.num_rows, "columns": about.num_columns, "stored": stored}, b""
+
+
+def _table(path: Path) -> Iterator[Message]:
+    """Send a .parquet file, some columns after the other, in streams of Arrow."""
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False) as file:
+        schema = file.schema_arrow
+        names = schema.names
+        yield {}, _streamed(schema.empty_table().to_batches(), schema)
+        step = _COLUMNS if len(set(names)) == len(names) else len(names)
+        for first in range(0, len(names), step):
+            chosen = names[first : first + step]
+            rows = max(_BLOCK // (8 * len(chosen)), 1)
+            for batch in file.iter_batches(rows, columns=chosen, use_threads=False):
+                # A name also chooses others that go on after it with a dot.
+                part = batch.select(chosen) if step == _COLUMNS else batch
+                yield {"first": first}, _streamed([part], part.schema)
+
+
+def _streamed(batches: list[Any], schema: Any) -> Any:
+    from pyarrow import BufferOutputStream, ipc
+
+    sink = BufferOutputStream()
+    with ipc.new_stream(sink, schema) as stream:
+        for batch in batches:
+            stream.write_batch(batch)
+    return sink.getvalue()
+
+
+def _parts(found: NDArray[Any]) -> Iterator[Message]:
+    """Yield what an array is, and then its numbers block by block.
+
+    They come along the order of its memory, so that no copy is made here.
+    """
+    turned = found.ndim > 1 and not found.flags.c_contiguous
+    values = found.T if turned else np.atleast_1d(found)
+    about = {"dtype": found.dtype.str, "shape": found.shape, "turned": turned}
+    yield about, b""
+    each = math.prod(values.shape[1:]) * values.itemsize
+    step = max(_BLOCK // max(each, 1), 1)
+    for first in range(0, len(values) if values.size else 0, step):
+        block = np.ascontiguousarray(values[first : first + step])
+        yield {}, block.reshape(-1).view(np.uint8)
 
 
 def _limit_memory(more: int) -> None:
@@ -71,14 +161,11 @@ def _limit_memory(more: int) -> None:
         return
 
 
-def _answer(path: Path, name: str | None) -> list[dict[str, Any]] | NDArray[Any]:
-    """Return what a file holds, or one of its arrays."""
+def _is_hdf5(path: Path) -> bool:
     with open(path, "rb") as stream:
         # MATLAB puts 512 bytes of its own before the HDF5 of version 7.3.
         start = stream.read(520)
-    if path.suffix.lower() != ".mat" or _HDF5 in (start[:8], start[512:520]):
-        return _hdf5(path, name)
-    return _mat(path, name)
+    return path.suffix.lower() != ".mat" or _HDF5 in (start[:8], start[512:520])
 
 
 def _mat(path: Path, name: str | None) -> list[dict[str, Any]] | NDArray[Any]:
@@ -204,6 +291,14 @@ def _dense(matrix: Any) -> NDArray[Any]:
     columns.check_format(full_check=True)
     return columns.toarray()
 
+
+_TASKS: dict[str, Callable[..., Iterator[Message]]] = {
+    "variables": _variables,
+    "variable": _variable,
+    "image": _image,
+    "table size": _table_size,
+    "table": _table,
+}
 
 if __name__ == "__main__":
     serve()
