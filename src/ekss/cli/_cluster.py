@@ -136,6 +136,8 @@ def cluster(
     id_column: shared.IdColumn = None,
     header: shared.Header = None,
     drop_column: shared.DropColumn = None,
+    columns: shared.Columns = None,
+    decimal: shared.Decimal = None,
     image_size: shared.ImageSize = None,
     labels: shared.Labels = None,
     labels_key: shared.LabelsKey = None,
@@ -160,7 +162,7 @@ def cluster(
     with out.guarded(debug):
         voice = out.Voice(quiet, as_json)
         reading = (key, id_column, header, drop_column, image_size, labels, labels_key)
-        source = Source(data, *reading, memory_limit=memory_limit)
+        source = Source(data, *reading, columns, decimal, memory_limit=memory_limit)
         check_there(source)
 
         from ekss.cli._methods import Task, check_auto, given
@@ -351,6 +353,8 @@ def predict(
     id_column: shared.IdColumn = None,
     header: shared.Header = None,
     drop_column: shared.DropColumn = None,
+    columns: shared.Columns = None,
+    decimal: shared.Decimal = None,
     image_size: shared.ImageSize = None,
     labels: shared.Labels = None,
     labels_key: shared.LabelsKey = None,
@@ -366,7 +370,7 @@ def predict(
     with out.guarded(debug):
         voice = out.Voice(quiet, as_json)
         reading = (key, id_column, header, drop_column, image_size, labels, labels_key)
-        source = Source(data, *reading)
+        source = Source(data, *reading, columns, decimal)
         target = out.default_output(data, "predicted") if output is None else output
         _assign(model, source, target, voice)
 
@@ -383,6 +387,11 @@ def _assign(model: Path, source: Source, target: Path, voice: out.Voice) -> None
     from ekss.io import load_model, write_labels
 
     saved = load_model(model)
+    if source.take is not None and saved.feature_names is not None:
+        raise ValueError(
+            f"{model} knows the names of its columns, and they are found by these; "
+            "leave --columns out"
+        )
     with voice.waiting(f"reading {source.data}"):
         found = read(replace(source, columns=saved.feature_names), least_rows=1)
     _check_features(saved, found, model)
@@ -429,7 +438,7 @@ def _check_features(saved: SavedModel, found: Read, model: Path) -> None:
     points, wanted, n_features = found.points, saved.n_features, found.shape[1]
     if n_features == wanted:
         return
-    apart = [*filter(None, [points.id_name]), *points.left_out]
+    apart = [*filter(None, [points.id_name]), *points.identifiers]
     keep = f" ({', '.join(apart)} left out; --id-column none keeps them)"
     raise ValueError(
         f"{points.source} has {n_features} features{keep if apart else ''} but {model} "

@@ -59,6 +59,8 @@ def compare(
     id_column: shared.IdColumn = None,
     header: shared.Header = None,
     drop_column: shared.DropColumn = None,
+    columns: shared.Columns = None,
+    decimal: shared.Decimal = None,
     image_size: shared.ImageSize = None,
     labels: shared.Labels = None,
     labels_key: shared.LabelsKey = None,
@@ -80,7 +82,7 @@ def compare(
         if quiet and output is None:
             raise ValueError("--quiet without --output has no result; name a file")
         reading = (key, id_column, header, drop_column, image_size, labels, labels_key)
-        source = Source(data, *reading)
+        source = Source(data, *reading, columns, decimal)
         check_there(source)
 
         from ekss.cli._methods import Task, given

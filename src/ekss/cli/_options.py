@@ -5,6 +5,7 @@ Imported to show help, so it loads nothing but Typer.
 
 from __future__ import annotations
 
+import csv
 import re
 from dataclasses import dataclass
 from enum import StrEnum
@@ -67,8 +68,9 @@ Data = Annotated[
     Path,
     argument(
         metavar="DATA",
-        help="File .npy .npz .csv .tsv .parquet .mat .h5, a directory of images, or - "
-        "for the text of a .csv on standard input.",
+        help="File .csv .tsv .txt .parquet .npy .npz .mat .h5 .tif (also .gz .bz2 .xz "
+        ".zip), a directory of images, a .zarr directory, or - for the text of a .csv "
+        "on standard input.",
     ),
 ]
 Clusters = Annotated[
@@ -135,6 +137,23 @@ Header = Annotated[
 DropColumn = Annotated[
     list[str] | None,
     reading(metavar="NAME", help="Column to leave out; may be given several times."),
+]
+Columns = Annotated[
+    str | None,
+    reading(
+        metavar="LIST",
+        help="Columns to cluster by, comma-separated: names, numbers from 0, ranges "
+        "such as 2-5 or width:depth.",
+        show_default="all columns of numbers",
+    ),
+]
+Decimal = Annotated[
+    str | None,
+    reading(
+        metavar="MARK",
+        help="Decimal mark of a table in text: a point or a comma.",
+        show_default="found in the file",
+    ),
 ]
 ImageSize = Annotated[
     str | None,
@@ -229,6 +248,26 @@ def size_of(text: str | None) -> tuple[int, int] | None:
             f"--image-size {text} is not height x width in pixels; write it as 32x24"
         )
     return int(match[1]), int(match[2])
+
+
+def columns_of(text: str | None) -> tuple[str, ...]:
+    """Read a comma-separated list of columns; names with commas stand in quotes."""
+    if text is None:
+        return ()
+    (names,) = csv.reader([text], skipinitialspace=True)
+    kept = tuple(name.strip() for name in names if name.strip())
+    if not kept:
+        raise ValueError(f"--columns {text!r} names no column; write --columns a,b,c")
+    return kept
+
+
+def decimal_of(text: str | None) -> str | None:
+    """Read a decimal mark."""
+    words = {"point": ".", "comma": ","}
+    mark = words.get(text or "", text)
+    if mark not in (None, *words.values()):
+        raise ValueError(f"--decimal {text} is no decimal mark; write . or ,")
+    return mark
 
 
 def methods_of(text: str) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from ekss.cli._options import Step, size_of
+from ekss.cli._options import Step, columns_of, decimal_of, size_of
 from ekss.cli._output import STDIN, counted, place_of
 from ekss.runtime.untrusted import why_not_regular
 
@@ -35,7 +35,12 @@ _IN_OPTIONS = (
     (r"\bby (?:key|column)\b", "by KEY"),
     (r"\bleave the key out\b", "leave KEY out"),
     (r"\bleave key and\b", "leave KEY and"),
-    (r"\bid_column, header and drop\b", "--id-column, --header and --drop-column"),
+    (
+        r"\bid_column, header, drop, take and decimal\b",
+        "--id-column, --header, --drop-column, --columns and --decimal",
+    ),
+    (r", or pass allow_missing=True for NaN\b", ""),
+    (r"\bdecimal='([.,])'", r"--decimal \1"),
     (r"\bid_column=False\b", "--id-column none"),
     (r"\bmemory_limit=", "--memory-limit "),
     (r"\bheader=True\b", "--header"),
@@ -57,10 +62,6 @@ _BLOCK = 2**20
 _ROWS_AT_ONCE = 4096  # in float64: with 1000 columns 32 MB
 
 
-def _is_table(path: Path) -> bool:
-    return path.suffix.lower() in (".csv", ".tsv", ".parquet")
-
-
 @dataclass(frozen=True)
 class Source:
     """Where data and labels are: the options of the panel "Reading"."""
@@ -73,6 +74,8 @@ class Source:
     image_size: str | None = None
     labels: Path | None = None
     labels_key: str | None = None
+    take: str | None = None
+    decimal: str | None = None
     columns: tuple[str, ...] | None = None  # of a saved model
     memory_limit: str | None = None
 
@@ -86,8 +89,10 @@ class Source:
     @property
     def left_out(self) -> tuple[str, ...]:
         """Columns that are not features: dropped ones, and that of the true labels."""
+        from ekss.io import is_table
+
         dropped, file = tuple(self.drop or ()), self.label_file
-        if self.labels_key is None or file is None or not _is_table(self.data):
+        if self.labels_key is None or file is None or not is_table(self.data):
             return dropped
         same = place_of(file) == place_of(self.data)
         return (*dropped, self.labels_key) if same else dropped
@@ -118,6 +123,7 @@ class Read:
             "columns": None if names is None else list(names),
             "id_column": self.points.id_name,
             "left_out": list(self.points.left_out),
+            "notes": list(self.points.notes),
         }
 
 
@@ -131,9 +137,9 @@ def read(source: Source, *, least_rows: int = 2) -> Read:
     path, key = source.label_file, source.labels_key
     if path is None:
         return Read(points, None)
-    from ekss.io import read_labels
+    from ekss.io import is_table, read_labels
 
-    name = "column" if _is_table(path) else "key"
+    name = "column" if is_table(path) else "key"
     with _in_options("--labels-key"):
         labels = read_labels(path, **{name: key}, memory_limit=source.memory_limit)
     if len(labels) != len(points.points):
@@ -167,6 +173,8 @@ def _read_stdin(source: Source, copy: Path, least_rows: int) -> Read:
 def check_there(source: Source) -> None:
     """Refuse missing files and a wrong size at once, before large imports."""
     size_of(source.image_size)
+    columns_of(source.take)
+    decimal_of(source.decimal)
     for path in (source.data, source.labels):
         if path is None or path == STDIN or path.is_dir():
             continue
@@ -181,6 +189,7 @@ def plan_lines(found: Read, steps: Sequence[Step] = ()) -> list[tuple[str, str]]
     lines = [("Read", described(found))]
     if names is not None:
         lines.append(("Columns", "; ".join([_listed(names), *left_out(found)])))
+    lines += [("Note", note) for note in found.points.notes]
     if steps:
         lines.append(("Prepare", ", ".join(step.word for step in steps)))
     return lines
@@ -227,6 +236,8 @@ def _points(source: Source, least_rows: int) -> Points:
         id_column=False if source.id_column == "none" else source.id_column,
         header="auto" if source.header is None else source.header,
         drop=source.left_out,
+        take=columns_of(source.take),
+        decimal=decimal_of(source.decimal),
         columns=source.columns,
         least_rows=least_rows,
         memory_limit=source.memory_limit,
@@ -250,7 +261,7 @@ def _points(source: Source, least_rows: int) -> Points:
 
 def left_out(found: Read) -> list[str]:
     """Say which columns are not features though nobody dropped them."""
-    names = found.points.left_out
+    names = found.points.identifiers
     if not names:
         return []
     return [f"left out as identifiers: {_listed(names)} (--id-column none keeps them)"]

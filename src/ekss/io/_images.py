@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +23,9 @@ from ekss.io._base import (
 )
 from ekss.runtime.memory import Limit
 
-IMAGES = (".png", ".jpg", ".jpeg", ".pgm")
+# Files of several images, one to a page.
+STACKS = (".tif", ".tiff")
+IMAGES = (".png", ".jpg", ".jpeg", ".pgm", *STACKS)
 Size = tuple[int, int]
 
 _GREY_MODES = ("1", "L", "LA", "I", "F")
@@ -48,14 +53,18 @@ def image_paths(folder: Path) -> list[Path]:
     return sorted(found)
 
 
-def read_images(folder: Path, size: Size | None, grey: bool, limit: Limit) -> Points:
-    """Read images of one size, or make them of one size, one in memory at a time."""
-    paths = image_paths(folder)
-    first = _read_image(paths[0], size, grey)
-    check_size(folder, len(paths) * first.size * 8, limit)
-    stack = np.empty((len(paths), *first.shape))
-    for number, path in enumerate(paths):
-        image = _read_image(path, size, grey) if number else first
+def read_images(place: Path, size: Size | None, grey: bool, limit: Limit) -> Points:
+    """Read images of one size, or make them of one size, one in memory at a time.
+
+    ``place`` is a folder, or a file of several images.
+    """
+    paths = image_paths(place) if place.is_dir() else [place]
+    pages = [(path, page) for path in paths for page in range(_n_pages(path))]
+    first = _read_image(*pages[0], size, grey)
+    check_size(place, len(pages) * first.size * 8, limit)
+    stack = np.empty((len(pages), *first.shape))
+    for number, (path, page) in enumerate(pages):
+        image = _read_image(path, page, size, grey) if number else first
         if image.ndim != first.ndim:
             raise InputError(
                 f"{path} and {paths[0]} are not both grey or both in colour; read "
@@ -68,8 +77,23 @@ def read_images(folder: Path, size: Size | None, grey: bool, limit: Limit) -> Po
                 "image_size=(height, width) to resize all"
             )
         stack[number] = image
-    ids = tuple(path.relative_to(folder).as_posix() for path in paths)
-    return _as_points(stack, folder.name, ids)
+    ids = None if paths == [place] else tuple(_ids(place, pages))
+    return _as_points(stack, place.name, ids)
+
+
+def _ids(folder: Path, pages: list[tuple[Path, int]]) -> Iterator[str]:
+    """Yield the names of images; of those in one file the page, counted from 0."""
+    count = Counter(path for path, _ in pages)
+    for path, page in pages:
+        name = path.relative_to(folder).as_posix()
+        yield name if count[path] == 1 else f"{name}#{page}"
+
+
+def _n_pages(path: Path) -> int:
+    if path.suffix.lower() not in STACKS:
+        return 1
+    with _opened(path) as image:
+        return int(getattr(image, "n_frames", 1))
 
 
 def images_of_stack(
@@ -100,21 +124,32 @@ def _as_points(
     )
 
 
-def _read_image(path: Path, size: Size | None, grey: bool) -> NDArray[np.floating]:
-    image_module = require("PIL.Image", "reading images")
+def _read_image(
+    path: Path, page: int, size: Size | None, grey: bool
+) -> NDArray[np.floating]:
     image_ops = require("PIL.ImageOps", "reading images")
+    with _opened(path) as image:
+        if page:
+            image.seek(page)
+        upright: Any = image_ops.exif_transpose(image)
+        if not upright.mode.startswith(("I", "F")):
+            is_grey = grey or upright.mode in _GREY_MODES
+            upright = upright.convert("L" if is_grey else "RGB")
+        pixels = np.asarray(upright, dtype=np.float64)
+    return pixels if size is None else _resized(pixels, size)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """Open an image in one of the formats that we name, and no other."""
+    image_module = require("PIL.Image", "reading images")
     check_file(path)
     with reading(path, "an image"), warnings.catch_warnings():
         # A small file that claims to be a huge image
         warnings.simplefilter("error", image_module.DecompressionBombWarning)
         warnings.filterwarnings("ignore", category=UserWarning)
-        with image_module.open(path, formats=("PNG", "JPEG", "PPM")) as image:
-            upright: Any = image_ops.exif_transpose(image)
-            if not upright.mode.startswith(("I", "F")):
-                is_grey = grey or upright.mode in _GREY_MODES
-                upright = upright.convert("L" if is_grey else "RGB")
-            pixels = np.asarray(upright, dtype=np.float64)
-    return pixels if size is None else _resized(pixels, size)
+        with image_module.open(path, formats=("PNG", "JPEG", "PPM", "TIFF")) as image:
+            yield image
 
 
 def _resized(image: NDArray[np.floating], size: Size) -> NDArray[np.floating]:
