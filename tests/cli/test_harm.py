@@ -127,11 +127,14 @@ def test_inspect_tells_files_of_another_run(ekss, data):
     assert ekss(*words, "--model", "m.ekss").code == 0
     told = json.loads((data / "r.json").read_text())
     assert sorted(told["files"]) == ["m.ekss", "out/a.csv", "r.html"]
-    assert ekss("inspect", "r.json").err == ""
+    whole = ekss("inspect", "r.json")
+    assert (whole.code, whole.err) == (0, "")
     (data / "out/a.csv").write_text("label\n0\n")
     (data / "m.ekss").unlink()
     ended = ekss("inspect", "r.json")
-    assert ended.code == 0
+    assert ended.code == 1
+    assert "KSS" in ended.out
+    assert "2 of the 3 files that were written with r.json are missing" in ended.err
     assert "out/a.csv is not the file that was written with r.json" in ended.err
     assert "m.ekss, written with r.json, is not there any more" in ended.err
     assert "r.html" not in ended.err

@@ -472,7 +472,10 @@ def inspect(
     ],
     debug: shared.Debug = False,
 ) -> None:
-    """Print the summary of a report once more."""
+    """Print the summary of a report once more, and check the files of its run.
+
+    Ends with code 1 if one of them is missing or was changed.
+    """
     with out.guarded(debug):
         from rich.console import Console
 
@@ -501,3 +504,8 @@ def inspect(
             ) from error
         Console().print(table)
         out.Voice(quiet=False).warn(doubted)
+        if doubted:
+            raise out.Failure(
+                f"{len(doubted)} of the {len(told['files'])} files that were written "
+                f"with {report} are missing or changed; run the command again"
+            )

@@ -393,7 +393,7 @@ def changed_files(summary: Path, files: Mapping[str, str]) -> list[str]:
         elif _digest(path) != digest:
             told.append(
                 f"{path} is not the file that was written with {summary}: it was "
-                "changed, or another run was stopped halfway; run the command again"
+                "changed, or another run was stopped halfway"
             )
     return told
 

@@ -5,6 +5,7 @@ import re
 import tempfile
 import zipfile
 from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -166,24 +167,22 @@ def _face(content: bytes, is_bad: bool) -> NDArray[np.float64]:
     """Block means of a face; zeros for an image marked bad that cannot be read."""
     try:
         return block_mean(_grey(content))
-    except (OSError, ValueError):
+    except ValueError:
         if not is_bad:
             raise
         return block_mean(np.zeros(_FACE))
 
 
 def _grey(content: bytes) -> NDArray[np.uint8]:
-    try:
-        from PIL import Image
-    except ModuleNotFoundError as error:
+    if find_spec("PIL") is None:
         raise ModuleNotFoundError(
             "reading images needs pillow, which is not installed; "
             'install it with: pip install "ekss[data]"'
-        ) from error
-    with Image.open(io.BytesIO(content), formats=_IMAGE_FORMATS) as image:
-        if image.width * image.height > _MOST_PIXELS:
-            raise ValueError(f"an image has {image.width} x {image.height} pixels")
-        return np.asarray(image.convert("L"))
+        )
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(content)
+        file.flush()
+        return foreign.image(Path(file.name), _IMAGE_FORMATS, _MOST_PIXELS, grey=True)
 
 
 def _classes(numbers: NDArray) -> NDArray[np.int64]:

@@ -30,8 +30,6 @@ UNREADABLE = (
     NotImplementedError,
     MemoryError,
     ArithmeticError,
-    # Of Pillow, for a PNG file.
-    SyntaxError,
     struct.error,
     zipfile.BadZipFile,
     zlib.error,

@@ -130,15 +130,15 @@ def reading(path: Path, kind: str) -> Iterator[None]:
         ) from error
 
 
-def require(module: str, purpose: str) -> Any:
-    """Import a module of the extra ``files``, or say how to install it."""
+def require(module: str, purpose: str, extra: str = "files") -> Any:
+    """Import a module of an extra, or say how to install it."""
     try:
         return import_module(module)
     except ImportError as error:
         package = module.split(".")[0].replace("PIL", "pillow")
         raise InputError(
             f"{purpose} needs {package}, which is not installed; install it with: "
-            "pip install 'ekss[files]'"
+            f"pip install 'ekss[{extra}]'"
         ) from error
 
 

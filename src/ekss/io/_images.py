@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +19,7 @@ from ekss.io._base import (
     reading,
     require,
 )
+from ekss.runtime import foreign
 from ekss.runtime.memory import Limit
 
 # Files of several images, one to a page.
@@ -28,7 +27,9 @@ STACKS = (".tif", ".tiff")
 IMAGES = (".png", ".jpg", ".jpeg", ".pgm", *STACKS)
 Size = tuple[int, int]
 
-_GREY_MODES = ("1", "L", "LA", "I", "F")
+_FORMATS = ("PNG", "JPEG", "PPM", "TIFF")
+# 8192 x 8192: more than cameras have, and 0.5 GB as numbers.
+_MOST_PIXELS = 2**26
 _LUMINANCE = (0.299, 0.587, 0.114)
 
 
@@ -92,8 +93,10 @@ def _ids(folder: Path, pages: list[tuple[Path, int]]) -> Iterator[str]:
 def _n_pages(path: Path) -> int:
     if path.suffix.lower() not in STACKS:
         return 1
-    with _opened(path) as image:
-        return int(getattr(image, "n_frames", 1))
+    require("PIL.Image", "reading images")
+    check_file(path)
+    with reading(path, "an image"):
+        return foreign.n_pages(path, _FORMATS)
 
 
 def images_of_stack(
@@ -124,35 +127,15 @@ def _as_points(
     )
 
 
-def _read_image(
-    path: Path, page: int, size: Size | None, grey: bool
-) -> NDArray[np.floating]:
-    image_ops = require("PIL.ImageOps", "reading images")
-    with _opened(path) as image:
-        if page:
-            image.seek(page)
-        upright: Any = image_ops.exif_transpose(image)
-        if not upright.mode.startswith(("I", "F")):
-            is_grey = grey or upright.mode in _GREY_MODES
-            upright = upright.convert("L" if is_grey else "RGB")
-        pixels = np.asarray(upright, dtype=np.float64)
+def _read_image(path: Path, page: int, size: Size | None, grey: bool) -> NDArray[Any]:
+    require("PIL.Image", "reading images")
+    check_file(path)
+    with reading(path, "an image"):
+        pixels = foreign.image(path, _FORMATS, _MOST_PIXELS, grey, page)
     return pixels if size is None else _resized(pixels, size)
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[Any]:
-    """Open an image in one of the formats that we name, and no other."""
-    image_module = require("PIL.Image", "reading images")
-    check_file(path)
-    with reading(path, "an image"), warnings.catch_warnings():
-        # A small file that claims to be a huge image
-        warnings.simplefilter("error", image_module.DecompressionBombWarning)
-        warnings.filterwarnings("ignore", category=UserWarning)
-        with image_module.open(path, formats=("PNG", "JPEG", "PPM", "TIFF")) as image:
-            yield image
-
-
-def _resized(image: NDArray[np.floating], size: Size) -> NDArray[np.floating]:
+def _resized(image: NDArray[Any], size: Size) -> NDArray[np.floating]:
     """Return the image in another size; smaller ones average over what they cover."""
     if image.ndim == 3:
         planes = [_resized(plane, size) for plane in np.moveaxis(image, 2, 0)]

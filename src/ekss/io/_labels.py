@@ -88,7 +88,7 @@ def read_labels(
     if is_packed(path):
         with unpacked(path, limit) as inner:
             return read_labels(inner, key=key, column=column, memory_limit=memory_limit)
-    if path.is_dir():
+    if kind == "images" and path.is_dir():
         return _checked(_folder_names(path), str(path))
     if kind == "images":
         raise InputError(f"{path} holds images, no labels; name a file that has them")

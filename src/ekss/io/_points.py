@@ -24,6 +24,7 @@ from ekss.io._images import IMAGES, STACKS, Size, images_of_stack, read_images
 from ekss.io._packed import is_packed, unpacked, unpacked_name
 from ekss.io._tables import TABLES, Choice, read_table
 from ekss.io._text import DECIMALS
+from ekss.runtime.rows import is_memory_map
 
 _LARGEST_SIDE = 4096
 _SHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
@@ -44,6 +45,7 @@ def read_points(
     allow_missing: bool = False,
     least_rows: int = 2,
     memory_limit: int | str | None = None,
+    in_blocks: bool = False,
 ) -> Points:
     r"""Read points from a file, or images from a folder.
 
@@ -52,7 +54,8 @@ def read_points(
     path : path-like
         A file that ends in .npy, .npz, .csv, .tsv, .txt, .dat, .data, .tab, .parquet,
         .mat (any version), .h5, .hdf5, .tif or .tiff, each also packed (.csv.gz, .bz2,
-        .xz, .zip), or a folder with .png, .jpg, .jpeg, .pgm or .tif images.
+        .xz, .zip), a .zarr directory, or a folder with .png, .jpg, .jpeg, .pgm or .tif
+        images.
     key : str, default=None
         Name of the array in .npz, .mat or .h5 (there with its groups: "group/data").
         None takes the only array that may hold points: numbers, two or three axes,
@@ -96,6 +99,12 @@ def read_points(
     memory_limit : int, str or None, default=None
         Most memory that the process may take, in bytes or as "4GB"; a file that
         declares more is refused before it is read. None is what the machine has free.
+    in_blocks : bool, default=False
+        Whether a large table (over 256 MB and 20,000 rows) in .npy, .h5, .zarr or
+        .parquet may stay on the disk: ``points`` is then a memory map, of the file or
+        of a temporary one without name, in the type that the file has, and is not
+        checked for values that are not finite. EKSS reads it block by block and does
+        check.
 
     Returns
     -------
@@ -177,7 +186,7 @@ def read_points(
         wanted = None if columns is None else tuple(columns)
         picked = tuple(drop), wanted, tuple(take)
         choice = Choice(id_column, header, *picked, decimal, allow_missing)
-        return read_table(path, choice, least_rows, limit)
+        return read_table(path, choice, least_rows, limit, in_blocks=in_blocks)
     if id_column is not None or header != "auto" or drop or take or decimal is not None:
         raise InputError(
             f"{path} is not a table; id_column, header, drop, take and decimal are for "
@@ -188,10 +197,15 @@ def read_points(
             raise InputError(f"{path} holds images, without keys; leave the key out")
         where, found = str(path), read_images(path, image_size, grey, limit)
     else:
-        name, array = read_array(path, key, _may_be_points, "points", limit)
+        name, array = read_array(
+            path, key, _may_be_points, "points", limit, in_blocks=in_blocks
+        )
         suffix = f"[{name}]" if name else ""
         where = f"{path}{suffix}"
-        found = _interpreted(array, where, f"{path.name}{suffix}", image_size, grey)
+        source = f"{path.name}{suffix}"
+        if is_memory_map(array):
+            return Points(array, source=source)
+        found = _interpreted(array, where, source, image_size, grey)
     check_points(found.points, where, least_rows, allow_missing=allow_missing)
     return found
 
@@ -199,7 +213,7 @@ def read_points(
 def kind_of(path: Path) -> str:
     """Return "images", "table" or "arrays"; refuse files of other kinds."""
     if path.is_dir():
-        return "images"
+        return "arrays" if path.suffix.lower() == ".zarr" else "images"
     check_file(path)
     inner = unpacked_name(path)
     suffix = inner.suffix.lower()

@@ -15,16 +15,21 @@ from ekss import estimators, preprocessing
 from ekss.ensemble import Preparation
 from ekss.io._archive import Arrays, Unsound, need
 from ekss.io._base import InputError, one_line
+from ekss.runtime.memory import in_bytes
 
 # They tell of the machine that fitted, not of the model.
 _OF_THE_MACHINE = ("n_jobs", "verbose")
 _MOST_FEATURES = 2**31
-# Filters of a scattering step are made when a model is loaded. These bound the memory,
-# 0.4 GB, and the time, a few seconds, and allow images of 256 x 256 pixels with J=3 and
-# L=8.
-_MOST_PIXELS = 2**18
+# Filters of a scattering step are made for the first points, not when a model is
+# loaded. They take time too, a minute for 2 GiB; so a model of small images may have
+# 128 MiB, and more only in proportion to the pixels. Images of 1024 x 1024 pixels with
+# J=5 and L=8 are within the larger bound.
+_MOST_PIXELS = 2**22
+_MOST_SCALES = 16
 _MOST_ANGLES = 64
-_MOST_FILTER_ENTRIES = 2**22
+_MOST_FILTER_BYTES = 2**31
+_FEW_FILTER_BYTES = 2**27
+_BYTES_PER_PIXEL = 2**11
 _SLACK = 1e-3
 _OPTIONAL = ("offsets_", "removed", "centre")
 # Arrays of the preparation of rows, which estimators have in ``preparation_``.
@@ -226,24 +231,27 @@ def _checked_params(kind: Kind, params: Any) -> dict[str, Any]:
 
 def _refit_scattering(model: Any, width: int) -> int:
     """Learn the shapes again, which is all that this transformer knows."""
-    sides = model.pad_to or model.image_shape or (math.isqrt(width),) * 2
-    J, L = model.J, model.L
-    is_plain = all(type(number) is int for number in (J, L, *sides))
-    if (
-        not is_plain
-        or not 1 <= J <= 16
-        or not 1 <= L <= _MOST_ANGLES
-        or width > _MOST_PIXELS
-    ):
-        raise Unsound("the parameters of Scattering2D are out of bounds")
-    step = 2**J
-    longest = [width if side == -1 else side for side in sides]
-    padded = math.prod((-(-side // step) + 2) * step for side in longest)
-    entries = L * J * (J + 1) // 2 * padded
-    if padded > _MOST_PIXELS or entries > _MOST_FILTER_ENTRIES:
-        raise Unsound("the filters of Scattering2D would not fit in memory")
+    shapes = (model.image_shape, model.pad_to)
+    sides = [side for shape in shapes if isinstance(shape, tuple) for side in shape]
+    bounds = {"J": (model.J, _MOST_SCALES), "L": (model.L, _MOST_ANGLES)}
+    bounds |= {"n_features": (width, _MOST_PIXELS)}
+    bounds |= {f"side {i}": (side, _MOST_PIXELS) for i, side in enumerate(sides)}
+    for name, (number, most) in bounds.items():
+        if type(number) is not int or number > most:
+            raise Unsound(
+                f"{name}={one_line(repr(number))} of Scattering2D is not a number up "
+                f"to {most}"
+            )
     try:
-        model.fit(np.zeros((1, width)))
+        model.fit(np.zeros((1, width), np.float32))
     except (ValueError, TypeError) as error:
         raise Unsound(one_line(error)) from error
+    most = min(max(_FEW_FILTER_BYTES, _BYTES_PER_PIXEL * width), _MOST_FILTER_BYTES)
+    if model.filter_bytes_ > most:
+        raise Unsound(
+            f"the filters of Scattering2D would take {in_bytes(model.filter_bytes_)}, "
+            f"more than the {in_bytes(most)} allowed",
+            remedy="choose a smaller J or L, or smaller images, and load only files "
+            "that ekss wrote",
+        )
     return math.prod(model.output_shape_)

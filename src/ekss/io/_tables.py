@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,11 @@ from numpy.typing import NDArray
 from ekss.io import _base
 from ekss.io import _text as text_of
 from ekss.io._base import InputError, Points, listed, one_line, reading
+from ekss.io._spool import is_large, spooled
 from ekss.io._text import MISSING, TEXT, Marks, as_number, is_missing, kind_of_number
+from ekss.runtime import foreign
 from ekss.runtime.memory import Limit
+from ekss.runtime.rows import is_memory_map
 
 TABLES = (*TEXT, ".parquet")
 ID_NAMES = ("", "id", "ids", "index")
@@ -70,13 +73,20 @@ class Choice:
     allow_missing: bool = False
 
 
-def read_table(path: Path, choice: Choice, least_rows: int, limit: Limit) -> Points:
+def read_table(
+    path: Path, choice: Choice, least_rows: int, limit: Limit, *, in_blocks: bool
+) -> Points:
     """Read the points of a table; see :func:`ekss.io.read_points`."""
     ending = path.suffix.lower()
     if ending == ".parquet":
         with reading(path, "a .parquet file"):
-            check_table_size(path, limit)
-            return _points(ParquetTable(path, choice), choice, least_rows)
+            _base.require("pyarrow.parquet", "reading .parquet")
+            size = foreign.table_size(path)
+            n_rows = size.rows
+            if not (in_blocks and is_large((n_rows, size.columns))):
+                check_table_size(path, limit)
+                n_rows = 0
+            return _points(ParquetTable(path, choice, n_rows), choice, least_rows)
     with reading(path, f"{ending} text"):
         check_table_size(path, limit)
         return _points(TextTable(path, choice), choice, least_rows)
@@ -85,13 +95,9 @@ def read_table(path: Path, choice: Choice, least_rows: int, limit: Limit) -> Poi
 def check_table_size(path: Path, limit: Limit) -> None:
     """Refuse a table that would take too much memory, by the size it declares."""
     if path.suffix.lower() == ".parquet":
-        parquet = _base.require("pyarrow.parquet", "reading .parquet")
-        about = parquet.read_metadata(path)
-        # Numbers as the file has them, and as one matrix.
-        needed = 2 * 8 * about.num_rows * about.num_columns
-        groups = range(about.num_row_groups)
-        needed += sum(about.row_group(i).total_byte_size for i in groups)
-        _base.check_size(path, needed, limit)
+        _base.require("pyarrow.parquet", "reading .parquet")
+        # Columns as the file has them, and as one matrix.
+        _base.check_size(path, 2 * foreign.table_size(path).bytes, limit)
         return
     longest = 0
     with open(path, "rb") as stream:
@@ -150,13 +156,14 @@ def _points(table: TextTable | ParquetTable, choice: Choice, least_rows: int) ->
         )
     points = table.points(features)
     columns = tuple(names[i] for i in features)
-    _base.check_points(
-        points,
-        str(path),
-        least_rows,
-        lambda row, i: table.place(row, columns[i]),
-        allow_missing=choice.allow_missing,
-    )
+    if not is_memory_map(points):
+        _base.check_points(
+            points,
+            str(path),
+            least_rows,
+            lambda row, i: table.place(row, columns[i]),
+            allow_missing=choice.allow_missing,
+        )
     ignored = [i for i in free if i not in apart]
     if matched is None:
         ignored = [i for i in ignored if i in others]
@@ -603,21 +610,31 @@ def _is_text(value: Any) -> bool:
 
 
 class ParquetTable:
-    """A .parquet file, with the interface of :class:`TextTable`."""
+    """A .parquet file, with the interface of :class:`TextTable`.
+
+    ``in_blocks`` is the number of rows where the numbers are to stay on the disk, and
+    0 where the whole file is read.
+    """
 
     has_names = True
 
-    def __init__(self, path: Path, choice: Choice) -> None:
+    def __init__(self, path: Path, choice: Choice, in_blocks: int) -> None:
         if choice.header != "auto":
             raise InputError(
                 f"header={choice.header!r} is for text; .parquet has names"
             )
-        self.path, self._table = path, parquet_table(path)
+        self.path, self._in_blocks = path, in_blocks
+        self._table = foreign.table(path, () if in_blocks else None)
         self.notes: list[str] = []
         self._allow_missing = choice.allow_missing
         self.names: list[str] = list(self._table.column_names)
         if len(set(self.names)) < len(self.names):
             raise InputError(f"{path} has two columns of one name; rename one")
+
+    def _column(self, name: str) -> Any:
+        """Return a column, from the disk where the file is not in memory."""
+        found = foreign.table(self.path, [name]) if self._in_blocks else self._table
+        return found.column(name)
 
     def first(self, free: Sequence[int]) -> int | None:
         """Return the first column that is neither dropped nor a feature."""
@@ -631,9 +648,11 @@ class ParquetTable:
             return index[0], True
         if not free:
             return None, False
-        first = self._table.column(free[0])
-        is_text = str(first.type) in ("string", "large_string", "string_view")
-        is_unique = is_text and len(first.unique()) == len(first)
+        kind = str(self._table.schema.field(free[0]).type)
+        if kind not in ("string", "large_string", "string_view"):
+            return None, False
+        first = self._column(self.names[free[0]])
+        is_unique = len(first.unique()) == len(first)
         return (free[0], True) if is_unique else (None, False)
 
     def unfit(self) -> dict[int, tuple[str, str]]:
@@ -648,15 +667,39 @@ class ParquetTable:
         return found
 
     def read(self, numeric: list[int], asides: list[int]) -> None:
-        """Do nothing; the file was read when it was opened."""
+        """Do nothing; the file was read when it was opened, or is when it is used."""
 
     def texts(self, column: int) -> list[str]:
         """Return a column as texts."""
-        return [str(value) for value in self._table.column(column).to_pylist()]
+        return [str(value) for value in self._column(self.names[column]).to_pylist()]
 
     def points(self, features: list[int]) -> NDArray[np.floating]:
         """Return columns as one matrix of numbers."""
-        return np.column_stack([self._numbers(self.names[i]) for i in features])
+        kinds = {self.names[i]: str(self._table.schema.field(i).type) for i in features}
+        for name, kind in kinds.items():
+            if not kind.startswith(_NUMBERS):
+                raise InputError(
+                    f"{self.path} has {kind} in column {name!r}, not numbers; drop the "
+                    "column, or make it the id column"
+                )
+        few_digits = set(kinds.values()) <= {"float", "halffloat"}
+        dtype = np.dtype(np.float32 if few_digits else np.float64)
+        if self._in_blocks:
+            return self._on_disk(list(kinds), dtype)
+        values = np.empty((self._table.num_rows, len(features)), dtype)
+        # One column at a time, beside the table and the matrix.
+        for at, name in enumerate(kinds):
+            values[:, at] = self._numbers(name)
+        return values
+
+    def _on_disk(self, names: list[str], dtype: np.dtype[Any]) -> NDArray[np.floating]:
+        n_rows = self._in_blocks
+
+        def write(stream: IO[bytes]) -> np.dtype[Any]:
+            foreign.write_table_rows(self.path, names, dtype.str, n_rows, stream)
+            return dtype
+
+        return spooled(self.path, (n_rows, len(names)), dtype.itemsize, write)
 
     def place(self, row: int, name: str) -> str:
         """Say where a value stands."""
@@ -673,13 +716,6 @@ class ParquetTable:
         kind = str(column.type)
         if kind.startswith("decimal"):
             column = column.cast("float64")
-        elif not kind.startswith(_NUMBERS):
-            value = column[0].as_py() if len(column) else ""
-            raise InputError(
-                f"{self.path} has {kind} in column {name!r} (row 0: "
-                f"{one_line(value)!r}), not numbers; drop the column, or make it the "
-                "id column"
-            )
         if column.null_count and kind == "bool":
             column = column.cast("uint8")
         return _base.as_floats(column.to_numpy(), f"{self.path}, column {name!r}")
@@ -687,7 +723,8 @@ class ParquetTable:
 
 def parquet_table(path: Path) -> Any:
     """Open a .parquet file as a pyarrow table."""
-    return _base.require("pyarrow.parquet", "reading .parquet").read_table(path)
+    _base.require("pyarrow.parquet", "reading .parquet")
+    return foreign.table(path)
 
 
 def may_be_identifier(name: str) -> bool:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
+
+from ekss.runtime.memory import limit_of
 
 Path = tuple[int, ...]
 Floats = NDArray[np.floating]
@@ -54,12 +58,44 @@ class Plan:
         return rows.shape[1], columns.shape[1]
 
 
-@lru_cache(maxsize=8)
+def padded_sides(shape: tuple[int, int], J: int) -> tuple[int, int]:
+    """Return height and width of images of a shape with their reflected border."""
+    height, width = ((count + 2) << J for count in coarse_sides(shape, J))
+    return height, width
+
+
+def coarse_sides(shape: tuple[int, int], J: int) -> tuple[int, int]:
+    """Return height and width of every path's output."""
+    height, width = (-(-side >> J) for side in shape)
+    return height, width
+
+
+def plan_bytes(
+    shape: tuple[int, int], J: int, L: int, order: int, dtype: str = "float64"
+) -> int:
+    """Return the memory that :func:`make_plan` takes."""
+    padded, itemsize = padded_sides(shape, J), np.dtype(dtype).itemsize
+    pixels = math.prod(padded)
+    deeper = sum((J - 1 - r) * pixels >> 2 * r for r in range(1, J))
+    filters = 2 * itemsize * L * (J * pixels + (deeper if order == 2 else 0))
+    matrices = [
+        count * side for count, side in zip(coarse_sides(shape, J), padded, strict=True)
+    ]
+    windows = 2 * itemsize * sum(matrices)
+    # Of a float64 array each: one scale, turned and repeated; three of the other kind.
+    working = max((8 + 3 * itemsize) * L * pixels, 3 * 8 * max(matrices))
+    return filters + windows + working
+
+
+@lru_cache(maxsize=2)
 def make_plan(shape: tuple[int, int], J: int, L: int, order: int, dtype: str) -> Plan:
     """Return filters and windows for images of a shape; recent plans are kept."""
-    step = 2**J
-    counts = [-(-side // step) for side in shape]
-    height, width = [(count + 2) * step for count in counts]
+    limit_of(None, 0.0).check(
+        f"making filters for images of {shape[0]} x {shape[1]} pixels",
+        plan_bytes(shape, J, L, order, dtype),
+        lambda: "choose a smaller J or L, or smaller images",
+    )
+    counts, (height, width) = coarse_sides(shape, J), padded_sides(shape, J)
     windows = [
         (
             _window_matrix(height, 2**r, counts[0], J).astype(dtype),
@@ -70,8 +106,8 @@ def make_plan(shape: tuple[int, int], J: int, L: int, order: int, dtype: str) ->
     # A wavelet seen at every 2^r-th pixel is the one r scales finer.
     wavelets = {
         (r, j): _for_folding(
-            morlet_transforms((height >> r, width >> r), j - r, L), 2 ** (j - r)
-        ).astype(dtype)
+            morlet_transforms((height >> r, width >> r), j - r, L), 2 ** (j - r), dtype
+        )
         for r in range(J if order == 2 else 1)
         for j in range(r, J)
         if r == 0 or r < j
@@ -111,17 +147,21 @@ def _periodic_bump(
         2 * np.pi * np.fft.fftfreq(side) + 2 * np.pi * _COPIES[:, None]
         for side in shape
     )
-    row = rows[:, None, :, None]
-    column = columns[None, :, None, :]
-    along = np.cos(angle) * row + np.sin(angle) * column - frequency
-    across = np.cos(angle) * column - np.sin(angle) * row
-    squared = along**2 + (across / slant) ** 2
-    return np.exp(-(spread**2) * squared / 2).sum(axis=(0, 1))
+    bump = np.zeros(shape)
+    # One copy in memory at a time.
+    for row, column in product(rows[:, :, None], columns[:, None, :]):
+        along = np.cos(angle) * row + np.sin(angle) * column - frequency
+        across = np.cos(angle) * column - np.sin(angle) * row
+        squared = along**2 + (across / slant) ** 2
+        bump += np.exp(-(spread**2) * squared / 2)
+    return bump
 
 
-def _for_folding(transforms: NDArray[np.float64], stride: int) -> NDArray[np.float64]:
+def _for_folding(
+    transforms: NDArray[np.float64], stride: int, dtype: str = "float64"
+) -> Floats:
     """Repeat values for real and imaginary parts, and undo the shorter inverse."""
-    return np.repeat(transforms, 2, axis=2) / stride**2
+    return np.repeat((transforms / stride**2).astype(dtype), 2, axis=2)
 
 
 def _window_matrix(padded: int, stride: int, count: int, J: int) -> NDArray[np.float64]:
@@ -133,9 +173,10 @@ def _window_matrix(padded: int, stride: int, count: int, J: int) -> NDArray[np.f
     """
     centres = 2**J * np.arange(1, count + 1)
     offsets = np.arange(0, padded, stride) - centres[:, None]
-    distances = offsets[:, :, None] + padded * _COPIES
     spread = _FINEST_SPREAD * 2 ** (J - 1)
-    weights = np.exp(-((distances / spread) ** 2) / 2).sum(axis=2)
+    weights = np.zeros(offsets.shape)
+    for copy in _COPIES:
+        weights += np.exp(-(((offsets + padded * copy) / spread) ** 2) / 2)
     return weights / weights.sum(axis=1, keepdims=True)
 
 

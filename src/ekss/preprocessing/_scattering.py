@@ -13,7 +13,14 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from threadpoolctl import threadpool_limits
 
 from ekss.preprocessing._base import PointTransformer, check_count
-from ekss.preprocessing._cascade import Plan, make_plan, scatter, scattering_paths
+from ekss.preprocessing._cascade import (
+    Plan,
+    coarse_sides,
+    make_plan,
+    plan_bytes,
+    scatter,
+    scattering_paths,
+)
 
 _BATCH_ENTRIES = 2**18  # in the largest array of a batch, so that it fits in cache
 _NOISE = 32  # multiples of the rounding unit that count as zero
@@ -59,6 +66,9 @@ class Scattering2D(ClassNamePrefixFeaturesOutMixin, PointTransformer):
         (), (j1, l1) or (j1, l1, j2, l2) for every path, in the order of the output.
     n_features_in_ : int
         Number of pixels.
+    filter_bytes_ : int
+        Memory that the filters take in float64. They are made by the first
+        ``transform``, which is refused where the machine has not as much.
 
     Notes
     -----
@@ -119,7 +129,7 @@ class Scattering2D(ClassNamePrefixFeaturesOutMixin, PointTransformer):
         self.image_shape_ = _inferred_shape(self.image_shape, points.shape[1])
         self._frame = _checked_frame(self.pad_to, self.image_shape_)
         self.paths_ = scattering_paths(self.J, self.L, self.order)
-        self.output_shape_ = (len(self.paths_), *self._plan(points.dtype).output_shape)
+        self.output_shape_ = (len(self.paths_), *coarse_sides(self._frame, self.J))
 
     def _apply(self, points: NDArray[np.floating]) -> NDArray[np.floating]:
         images = points.reshape(-1, *self.image_shape_)
@@ -159,6 +169,11 @@ class Scattering2D(ClassNamePrefixFeaturesOutMixin, PointTransformer):
 
     def _plan(self, dtype: np.dtype[Any]) -> Plan:
         return make_plan(self._frame, self.J, self.L, self.order, dtype.name)
+
+    @property
+    def filter_bytes_(self) -> int:
+        """Memory that making the filters takes, in float64."""
+        return plan_bytes(self._frame, self.J, self.L, self.order)
 
     @property
     def _n_features_out(self) -> int:

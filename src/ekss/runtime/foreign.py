@@ -1,8 +1,10 @@
-"""Arrays in .mat and HDF5 files, decoded in a process of its own.
+"""Arrays in .mat and HDF5 files, images and .parquet, decoded in a process of its own.
 
 Their decoders are written in C and trust what a file says; a damaged or malicious file
 can end the process that reads it. So that process is :mod:`ekss.runtime.decoder`,
-started once and again after a crash, with limits on memory and time.
+started once and again after a crash, with limits on memory and time. What it sends is
+taken block by block, so that a file takes twice the memory of its content: there and
+here.
 """
 
 from __future__ import annotations
@@ -14,21 +16,30 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock, Timer
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-# Memory to list what a file holds, and to decode beside the array and two copies of it.
+# Memory of the decoder beside the content of a file: libraries, and blocks on the way.
 # scipy unpacks blocks of 128 KiB at once, which may become a thousand times as large.
 _BESIDE = 600_000_000
+# Bytes of an array here beyond those it declares: letters of text.
+_TEXT = 2**27
 # Seconds, and bytes per second at the least.
 _PATIENCE = 10.0
 _SLOWEST = 10e6
 _PLAIN = "biufcU"
+# Memory to read some rows at a time: chunks of an array, a page of a column, and the
+# threads of zarr, which claim addresses for each.
+_CHUNK = 300_000_000
+_PAGE = 2**22
+_ZARR = 3_000_000_000
 
 
 @dataclass(frozen=True)
@@ -69,33 +80,169 @@ def variables(path: Path) -> list[Variable]:
     Raises
     ------
     ValueError
-        With the reason, whatever is wrong with the file.
+        With the reason, whatever is wrong with the file. So do all that follow.
     """
-    head, _ = _ask(path, None, 0)
-    return [
-        Variable(one["name"], tuple(one["shape"]), *(one[k] for k in _REST))
-        for one in head["entries"]
-    ]
+    with _asked("variables", path, 0) as answer:
+        head = _first(answer)
+        return [
+            Variable(one["name"], tuple(one["shape"]), *(one[k] for k in _REST))
+            for one in head["entries"]
+        ]
 
 
 _REST = ("type", "kind", "bytes")
 
 
 def load(path: Path, variable: Variable) -> NDArray[Any]:
-    """Return one array of a file.
+    """Return one array of a .mat or HDF5 file, along its rows."""
+    # MATLAB's numbers of any type are declared as of 8 bytes, complex ones have 16.
+    most = 2 * variable.bytes + (_TEXT if variable.kind in "OU" else 0)
+    with _asked("variable", path, variable.bytes, name=variable.name) as answer:
+        return _taken(answer, most)
 
-    Raises
-    ------
-    ValueError
-        With the reason, whatever is wrong with the file.
+
+def zarr_variables(path: Path) -> list[Variable]:
+    """Return which arrays a zarr directory holds; the only one may have no name."""
+    with _asked("zarr variables", path, 0, more=_ZARR) as answer:
+        head = _first(answer)
+        return [
+            Variable(one["name"], tuple(one["shape"]), *(one[k] for k in _REST))
+            for one in head["entries"]
+        ]
+
+
+def write_rows(path: Path, variable: Variable, stream: IO[bytes]) -> np.dtype[Any]:
+    """Write the numbers of an array of HDF5 or zarr, some rows at a time.
+
+    Returns their type; the shape is that of the variable. No more than a block is in
+    memory, here or in the decoder.
     """
-    _, values = _ask(path, variable.name, variable.bytes)
-    return values
+    more = _ZARR if path.is_dir() else _CHUNK
+    about = {"name": variable.name}
+    with _asked("rows", path, variable.bytes, more=more, **about) as answer:
+        return _copied(answer, variable.shape, stream)
 
 
-def _ask(path: Path, name: str | None, size: int) -> tuple[dict[str, Any], Any]:
-    """Send a request and take the answer; a decoder that died is named by its end."""
-    request = {"path": os.path.abspath(path), "name": name, "most": 3 * size + _BESIDE}
+def write_table_rows(
+    path: Path, columns: Sequence[str], dtype: str, n_rows: int, stream: IO[bytes]
+) -> None:
+    """Write columns of a .parquet file as one matrix, some rows at a time."""
+    size, about = 8 * n_rows * len(columns), {"columns": list(columns), "dtype": dtype}
+    more = _CHUNK + _PAGE * len(columns)
+    with _asked("table rows", path, size, more=more, **about) as answer:
+        _copied(answer, (n_rows, len(columns)), stream)
+
+
+def _copied(answer: Answer, shape: tuple[int, ...], stream: IO[bytes]) -> np.dtype[Any]:
+    """Write the blocks of an array to a file, no more than were declared."""
+    head = _first(answer)
+    dtype = np.dtype(head["dtype"])
+    if dtype.kind not in "biuf" or tuple(head["shape"]) != tuple(shape):
+        raise ValueError("it holds something else than it declares")
+    left = math.prod(shape) * dtype.itemsize
+    for about, source in answer:
+        left -= about["bytes"]
+        if left < 0:
+            raise ValueError("it holds more than it declares")
+        stream.write(source.read(about["bytes"]))
+    if left:
+        raise EOFError
+    return dtype
+
+
+def n_pages(path: Path, formats: Sequence[str]) -> int:
+    """Return the number of images in a file."""
+    with _asked("pages", path, 0, formats=list(formats)) as answer:
+        return int(_first(answer)["pages"])
+
+
+def image(
+    path: Path, formats: Sequence[str], most_pixels: int, grey: bool, page: int = 0
+) -> NDArray[Any]:
+    """Return the pixels of an image: height x width, or height x width x 3.
+
+    Parameters
+    ----------
+    path : Path
+    formats : sequence of str
+        Names that Pillow has for the formats that may be opened.
+    most_pixels : int
+        Larger images are refused.
+    grey : bool
+        Whether to turn colour into grey.
+    page : int, default=0
+        Which one, where a file holds several.
+    """
+    options = {"formats": list(formats), "most": most_pixels, "grey": grey}
+    options["page"] = page
+    # Pixels of 4 bytes, before and after they are turned.
+    with _asked("image", path, 4 * most_pixels, **options) as answer:
+        return _taken(answer, 4 * most_pixels)
+
+
+@dataclass(frozen=True)
+class TableSize:
+    """Rows, columns and bytes of the columns that a .parquet file declares."""
+
+    rows: int
+    columns: int
+    stored: int
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of all numbers, or of what is stored if that is more."""
+        return max(8 * self.rows * self.columns, self.stored)
+
+
+def table_size(path: Path) -> TableSize:
+    """Return the size that a .parquet file declares."""
+    with _asked("table size", path, 0) as answer:
+        head = _first(answer)
+        return TableSize(head["rows"], head["columns"], head["stored"])
+
+
+def table(path: Path, columns: Sequence[str] | None = None) -> Any:
+    """Return a .parquet file as a table of pyarrow, or some of its columns.
+
+    Of () only the names and types are read.
+    """
+    from pyarrow import Table, chunked_array, ipc, py_buffer
+
+    size = table_size(path).bytes
+    left = 2 * size + _TEXT
+    chosen = None if columns is None else list(columns)
+    with _asked("table", path, size, columns=chosen) as answer:
+        schema, columns = None, {}
+        for head, stream in answer:
+            left -= head["bytes"]
+            if left < 0:
+                raise ValueError("it holds more than it declares")
+            content = py_buffer(stream.read(head["bytes"]))
+            part = ipc.open_stream(content).read_all()
+            if schema is None:
+                schema, columns = part.schema, {i: [] for i in range(part.num_columns)}
+                continue
+            for i, column in enumerate(part.columns, head["first"]):
+                columns[i] += column.chunks
+    if schema is None:
+        raise ValueError("its decoder ended without an answer")
+    made = [chunked_array(columns[i], schema.field(i).type) for i in columns]
+    return Table.from_arrays(made, schema=schema)
+
+
+Answer = Iterator[tuple[dict[str, Any], Any]]
+
+
+@contextmanager
+def _asked(
+    task: str, path: Path, size: int, *, more: int | None = None, **options: Any
+) -> Iterator[Answer]:
+    """Send a request; give the messages of the answer and the stream of their bytes.
+
+    ``size`` bounds the time and, unless ``more`` does, the memory that the decoder may
+    take. A decoder that died is named by its end.
+    """
+    about = {"task": task, "path": os.path.abspath(path), "options": options}
     seconds = _PATIENCE + (size + path.stat().st_size) / _SLOWEST
     with _Process.lock:
         process = _decoder()
@@ -103,40 +250,83 @@ def _ask(path: Path, name: str | None, size: int) -> tuple[dict[str, Any], Any]:
         assert process.stdout is not None
         timer = Timer(seconds, process.kill)
         timer.start()
+        answer = _messages(process.stdout)
         try:
-            process.stdin.write(json.dumps(request).encode() + b"\n")
+            most = (2 * size if more is None else more) + _BESIDE
+            request = json.dumps({**about, "most": most})
+            process.stdin.write(request.encode() + b"\n")
             process.stdin.flush()
-            head = json.loads(process.stdout.readline())
-            values = None
-            if "dtype" in head:
-                values = _taken(head, 3 * size + _BESIDE, process.stdout)
-        except (OSError, EOFError, ValueError) as error:
+            yield answer
+            # What is left would be taken for the beginning of the next answer.
+            for head, stream in answer:
+                stream.read(head["bytes"])
+        except _Told as error:
+            raise ValueError(str(error)) from None
+        except (OSError, EOFError, json.JSONDecodeError) as error:
             too_slow = not timer.is_alive()
             raise ValueError(_end_of(process, too_slow, seconds)) from error
         except BaseException:
-            # The rest of the answer would be taken for the next one.
             _stop()
             raise
         finally:
             timer.cancel()
-    if "error" in head:
-        raise ValueError(head["error"])
-    return head, values
 
 
-def _taken(head: dict[str, Any], most: int, stream: Any) -> NDArray[Any]:
-    """Read the bytes of an array, after a look at what they are said to be."""
+class _Told(Exception):
+    """What the decoder says is wrong with a file."""
+
+
+def _messages(stream: Any) -> Answer:
+    """Yield the heads of messages; who takes them reads their bytes."""
+    while True:
+        head = json.loads(stream.readline())
+        if "error" in head:
+            raise _Told(head["error"])
+        if "end" in head:
+            return
+        yield head, stream
+
+
+def _first(answer: Answer) -> dict[str, Any]:
+    """Return the head of the first message."""
+    for head, _ in answer:
+        return head
+    raise EOFError
+
+
+def _taken(answer: Answer, most: int) -> NDArray[Any]:
+    """Read an array block by block, after a look at what it is said to be."""
+    head = _first(answer)
     dtype, shape = np.dtype(head["dtype"]), tuple(head["shape"])
     if dtype.kind not in _PLAIN or math.prod(shape) * dtype.itemsize > most:
-        raise ValueError("the decoder sent something else than it was asked for")
+        raise ValueError("it holds more than it declares")
     values = np.empty(shape, dtype)
-    left = memoryview(values.reshape(-1).view(np.uint8).data)
+    # A view whose rows come one after the other.
+    rows = values.T if head["turned"] else np.atleast_1d(values)
+    first = 0
+    for about, stream in answer:
+        count = about["bytes"] // (math.prod(rows.shape[1:]) * dtype.itemsize)
+        place = rows[first : first + count]
+        block = np.empty(place.shape, dtype) if head["turned"] else place
+        _fill(block, about["bytes"], stream)
+        if head["turned"]:
+            place[...] = block
+        first += count
+    if first < len(rows) and values.size:
+        raise EOFError
+    return values
+
+
+def _fill(block: NDArray[Any], size: int, stream: Any) -> None:
+    """Read the bytes of a block into its memory."""
+    left = memoryview(block.reshape(-1).view(np.uint8).data)
+    if len(left) != size:
+        raise EOFError
     while left:
         count = stream.readinto(left)
         if not count:
             raise EOFError
         left = left[count:]
-    return values.T if head["turned"] else values
 
 
 def _decoder() -> subprocess.Popen[bytes]:
@@ -144,14 +334,16 @@ def _decoder() -> subprocess.Popen[bytes]:
     running = _Process.running
     if running is None or running.poll() is not None or _Process.owner != os.getpid():
         paths = os.pathsep.join(path for path in sys.path if path)
-        threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
+        settings = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
+        # Other pools of Arrow claim far more addresses than they use.
+        settings["ARROW_DEFAULT_MEMORY_POOL"] = "system"
         running = subprocess.Popen(
             # Nothing is imported from the directory of the user's data.
             [sys.executable, "-P", "-m", "ekss.runtime.decoder"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": paths, **threads},
+            env={**os.environ, "PYTHONPATH": paths, **settings},
             # Ctrl-C is for this process, which then ends the other.
             start_new_session=True,
         )

@@ -6,6 +6,7 @@ block, and never all brought into memory at once.
 
 from __future__ import annotations
 
+import mmap
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -97,6 +98,10 @@ _MOST_ROWS = 2**14
 _LEAST_ROWS = 64
 
 REAL_KINDS = "biuf"
+
+# Rows far from each other that are taken from a memory map before its pages are given
+# back: the system reads some 64 kB around each.
+_TAKEN_AT_ONCE = 1000
 
 
 def block_rows(n_features: int) -> int:
@@ -302,7 +307,14 @@ class MemoryRows:
     def take(self, index: NDArray[np.int64]) -> NDArray[np.floating]:
         """Return a copy of the rows of these ascending numbers."""
         index = check_index(index, len(self.array))
-        return finite_rows(np.asarray(self.array[index]), self.dtype, index)
+        if self.in_memory:
+            return finite_rows(np.asarray(self.array[index]), self.dtype, index)
+        taken = np.empty((len(index), self.shape[1]), self.dtype)
+        for first in range(0, len(index), _TAKEN_AT_ONCE):
+            some = slice(first, first + _TAKEN_AT_ONCE)
+            taken[some] = self.array[index[some]]
+            give_back(self.array)
+        return finite_rows(taken, self.dtype, index)
 
     def map(
         self,
@@ -313,22 +325,46 @@ class MemoryRows:
         """Yield function(block, first_row) of consecutive blocks, run in threads."""
         return map_blocks(
             function,
-            lambda first, last: np.asarray(self.array[first:last]),
+            self._read,
             len(self.array),
             block_rows(self.shape[1]),
             self.dtype,
             n_jobs,
         )
 
+    def _read(self, first: int, last: int) -> NDArray[Any]:
+        if self.in_memory:
+            return np.asarray(self.array[first:last])
+        block = np.array(self.array[first:last])
+        give_back(self.array)
+        return block
+
 
 def is_memory_map(array: Any) -> bool:
     """Tell whether the array, or the one it is a view of, is a memory map."""
+    return _mapped(array) is not None
+
+
+def _mapped(array: Any) -> np.memmap[Any, Any] | None:
+    """Return the memory map that the array is, or is a view of."""
     while isinstance(array, np.ndarray):
         # What is computed from a memory map keeps its class, but not its file.
         if getattr(array, "_mmap", None) is not None:
-            return True
+            return array  # type: ignore[return-value]
         array = array.base
-    return False
+    return None
+
+
+def give_back(array: Any) -> None:
+    """Give the pages of a memory map back, which count as memory of the process.
+
+    They are read again where they are needed. On systems without ``madvise``, and for
+    a map whose changes are its own, nothing is done.
+    """
+    mapped = _mapped(array)
+    advice = getattr(mmap, "MADV_DONTNEED", None)
+    if mapped is not None and mapped.mode != "c" and advice is not None:
+        mapped._mmap.madvise(advice)  # type: ignore[attr-defined]
 
 
 # Blocks grow to the height of the chunks in the file, but not beyond this size.
