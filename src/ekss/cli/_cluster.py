@@ -82,6 +82,7 @@ def cluster(
             help="Runs of K-subspaces that vote (ekss, paper); for ekss auto runs 100, "
             "and up to 400 while two halves of them disagree.",
             show_default="auto; paper: 1000",
+            autocompletion=shared.one_of("auto"),
         ),
     ] = None,
     candidates: Annotated[
@@ -110,6 +111,7 @@ def cluster(
             help="Leading components to remove from the points (ekss), 0 for none; "
             "auto tries up to 3 if points have a direction in common.",
             show_default="auto",
+            autocompletion=shared.one_of("auto"),
         ),
     ] = None,
     max_samples: Annotated[
@@ -162,7 +164,15 @@ def cluster(
     with out.guarded(debug):
         voice = out.Voice(quiet, as_json)
         reading = (key, id_column, header, drop_column, image_size, labels, labels_key)
-        source = Source(data, *reading, columns, decimal, memory_limit=memory_limit)
+        source = Source(
+            data,
+            *reading,
+            columns,
+            decimal,
+            memory_limit=memory_limit,
+            # Other methods, and steps before any, need all rows in memory.
+            in_blocks=method.value == "ekss" and preprocess is None,
+        )
         check_there(source)
 
         from ekss.cli._methods import Task, check_auto, given
@@ -197,7 +207,7 @@ def _run(request: Request, voice: out.Voice) -> None:
     doubted = doubts(found, task.steps)
     voice.warn(doubted)
 
-    from ekss.cli._methods import cluster_rows, in_options, score
+    from ekss.cli._methods import chosen_by, cluster_rows, in_options, score
 
     start = time.perf_counter()
     with out.collected_warnings() as warned:
@@ -221,6 +231,7 @@ def _run(request: Request, voice: out.Voice) -> None:
     summary = {
         **task.summary(found),
         "method": request.method,
+        "chosen": chosen_by(estimator),
         "n_clusters": len(clusters),
         "n_members": getattr(estimator, "n_members_", None),
         "n_removed": len(getattr(estimator, "removed_", ())),
@@ -393,7 +404,12 @@ def _assign(model: Path, source: Source, target: Path, voice: out.Voice) -> None
             "leave --columns out"
         )
     with voice.waiting(f"reading {source.data}"):
-        found = read(replace(source, columns=saved.feature_names), least_rows=1)
+        wanted = replace(
+            source,
+            columns=saved.feature_names,
+            in_blocks=not saved.preprocessing,
+        )
+        found = read(wanted, least_rows=1)
     _check_features(saved, found, model)
     n_clusters, matched = len(saved.estimator.bases_), _matched(saved, found)
     name = type(saved.estimator).__name__

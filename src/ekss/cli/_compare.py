@@ -48,6 +48,7 @@ def compare(
             metavar="NAMES",
             help=f"Comma-separated: {', '.join(Method)}; or all.",
             show_default=True,
+            autocompletion=shared.some_of(*Method, "all"),
         ),
     ] = _FAST,
     dim: shared.Dim = None,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -25,6 +26,31 @@ results = partial(_option, rich_help_panel="Results")
 messages = partial(typer.Option, rich_help_panel="Messages")
 
 _STEPS = "unit, remove:N, pca:N, svd:N, scatter or scatter:J"
+
+# The names that ``ekss data`` and ``ekss bench`` know; the last is of ``data`` alone.
+DATA_SETS = (
+    *("hopkins155", "eyaleb", "coil20", "coil100", "usps", "mnist_test"),
+    "mnist_train",
+)
+_STEP_WORDS = ("unit", "remove:", "pca:", "svd:", "scatter")
+
+
+def one_of(*words: str) -> Callable[[str], list[str]]:
+    """Return a completion of one of these words."""
+    return lambda incomplete: [word for word in words if word.startswith(incomplete)]
+
+
+def some_of(*words: str) -> Callable[[str], list[str]]:
+    """Return a completion of a comma-separated list of these words."""
+
+    def complete(incomplete: str) -> list[str]:
+        done, comma, last = incomplete.rpartition(",")
+        used = done.split(",")
+        left = [w for w in words if w not in used and (w != "all" or not comma)]
+        return [f"{done}{comma}{word}" for word in left if word.startswith(last)]
+
+    return complete
+
 
 if TYPE_CHECKING:
 
@@ -79,6 +105,7 @@ Clusters = Annotated[
         *("--clusters", "-k"),
         metavar="K",
         help="Number of clusters; auto finds it (method ekss).",
+        autocompletion=one_of("auto"),
     ),
 ]
 Dim = Annotated[
@@ -103,6 +130,7 @@ Preprocess = Annotated[
         metavar="STEPS",
         help="Comma-separated, in order: unit (rows to unit length), remove:N (leading "
         "components), pca:N, svd:N (pca without centring), scatter (images).",
+        autocompletion=some_of(*_STEP_WORDS),
         show_default="none",
     ),
 ]
@@ -151,7 +179,8 @@ Decimal = Annotated[
     str | None,
     reading(
         metavar="MARK",
-        help="Decimal mark of a table in text: a point or a comma.",
+        help="Decimal mark of a table in text: . or , (or: point, comma).",
+        autocompletion=one_of("point", "comma"),
         show_default="found in the file",
     ),
 ]

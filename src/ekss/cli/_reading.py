@@ -59,6 +59,7 @@ _LOG_CHANCE = 12.0
 _MOST_COUNTERS = 2  # if more columns look like row numbers, it is the data's nature
 _SHOWN = 8  # names of columns that fit on a line
 _BLOCK = 2**20
+_LOOKED_AT = 20_000  # rows of a table on the disk
 _ROWS_AT_ONCE = 4096  # in float64: with 1000 columns 32 MB
 
 
@@ -78,6 +79,7 @@ class Source:
     decimal: str | None = None
     columns: tuple[str, ...] | None = None  # of a saved model
     memory_limit: str | None = None
+    in_blocks: bool = False  # whether a large table may stay on the disk
 
     @property
     def label_file(self) -> Path | None:
@@ -241,6 +243,7 @@ def _points(source: Source, least_rows: int) -> Points:
         columns=source.columns,
         least_rows=least_rows,
         memory_limit=source.memory_limit,
+        in_blocks=source.in_blocks,
     )
     size = size_of(source.image_size)
     if size is None or source.data.is_dir():
@@ -275,7 +278,20 @@ def doubts(found: Read, steps: Sequence[Step] = ()) -> list[str]:
     points = found.points
     if points.kind != "table" or points.points.shape[1] < 2:
         return []
+    points = replace(points, points=_in_memory(points.points))
     return [*_counters(points), *_dominant(points, steps)]
+
+
+def _in_memory(rows: NDArray[Any]) -> NDArray[np.floating]:
+    """Return the rows, or of those on the disk some, evenly over all of them."""
+    import numpy as np
+
+    from ekss.runtime.rows import as_rows, is_memory_map
+
+    stored = as_rows(rows) if is_memory_map(rows) else None
+    if stored is None:
+        return rows
+    return stored.take(np.linspace(0, len(rows) - 1, _LOOKED_AT).astype(np.int64))
 
 
 def _counters(points: Points) -> Iterator[str]:

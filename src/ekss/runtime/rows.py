@@ -219,7 +219,17 @@ def validated_rows(
 
 
 def _not_a_number(X: Any) -> str | None:
-    """Say where a list, or an array of objects, has no number; None where all are."""
+    """Say where a list, a frame or an array of objects has no number; or its shape.
+
+    None where nothing is found.
+    """
+    if isinstance(X, np.ndarray) and X.ndim > 2 and X.size:
+        return (
+            f"X has shape {X.shape}, as images have, but points are the rows of a "
+            "matrix; pass X.reshape(len(X), -1)"
+        )
+    if hasattr(X, "columns") and hasattr(X, "drop"):
+        return _text_in_frame(X)
     is_of_objects = isinstance(X, np.ndarray) and X.dtype.kind == "O"
     if not isinstance(X, list | tuple) and not is_of_objects:
         return None
@@ -241,6 +251,31 @@ def _not_a_number(X: Any) -> str | None:
                 shown = text if len(text) < 80 else type(value).__name__
                 return f"X holds {shown} in row {i}, column {j}; pass numbers"
     return None
+
+
+def _text_in_frame(X: Any) -> str | None:
+    """Say which columns of a data frame of pandas or polars hold no numbers."""
+    found = {}
+    for name in X.columns:
+        values = np.asarray(X[name])
+        try:
+            values.astype(np.float64)
+        except (TypeError, ValueError):
+            found[name] = values[0]
+    if not found:
+        return None
+    first = next(iter(found))
+    text = repr(found[first])
+    shown = text if len(text) < 80 else type(found[first]).__name__
+    others = len(found) - 1
+    also = f" (and {others} more like it)" if others else ""
+    # Polars names columns without the word.
+    names = ", ".join(map(repr, list(found)[:10]))
+    word = "columns=" if hasattr(X, "iloc") else ""
+    return (
+        f"column {first!r} of X holds {shown}{also}, no number; leave text out: "
+        f"X.drop({word}[{names}])"
+    )
 
 
 def map_blocks(
