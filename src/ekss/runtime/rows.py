@@ -261,7 +261,7 @@ def _text_in_frame(X: Any) -> str | None:
         try:
             values.astype(np.float64)
         except (TypeError, ValueError):
-            found[name] = values[0]
+            found[name] = values[:1].tolist()[0]
     if not found:
         return None
     first = next(iter(found))
