@@ -24,7 +24,7 @@ import typer
 
 from ekss.cli._options import check_voice
 from ekss.runtime.files import scratch_folder
-from ekss.runtime.untrusted import why_not_regular
+from ekss.runtime.untrusted import PACKED, why_not_regular
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,7 +34,6 @@ FAILED, BAD_INPUT, STOPPED = 1, 2, 130  # exit codes
 STDIN = Path("-")  # in the place of DATA: text as in a .csv file
 LABEL_ENDINGS = (".csv", ".tsv", ".parquet", ".npy")
 _PACKAGES = {".parquet": ("pyarrow", "files"), ".html": ("jinja2", "report")}
-_PACKED = (".gz", ".bz2", ".xz", ".lzma", ".zip")
 _MOST_ROWS = 20  # of a table of clusters; more would scroll the summary away
 _WIDTH_OF_FILES = 160  # columns of output to a file or a pipe; no row of a table wraps
 # Since about 0.25 Typer has its own copy of click; this finds the class in either.
@@ -326,7 +325,7 @@ class Output:
 def default_output(data: Path, ending: str) -> Path:
     """Return a file in the current directory that is named after the data."""
     path = Path("stdin") if data == STDIN else place_of(data)
-    if path.suffix.lower() in _PACKED and path.with_suffix("").suffix:
+    if path.suffix.lower() in PACKED and path.with_suffix("").suffix:
         path = path.with_suffix("")
     return Path(f"{path.name if path.is_dir() else path.stem}-{ending}.csv")
 

@@ -15,9 +15,7 @@ from typing import IO, Any
 
 from ekss.io._base import InputError, check_file, reading
 from ekss.runtime.memory import Limit, in_bytes
-from ekss.runtime.untrusted import check_members
-
-PACKED = (".gz", ".bz2", ".xz", ".lzma", ".zip")
+from ekss.runtime.untrusted import PACKED, check_members
 
 _BLOCK = 2**20
 # What the strongest setting of xz asks for, and a little more.
