@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from ekss.io import read_points
+from ekss.io import InputError, read_points
 
 X = np.array(
     [[1.5, 20.25, -3], [2.5, 30.5, -4.75], [0.125, 40, 5], [1234.5, 50.75, 6.5]]
@@ -345,3 +345,40 @@ def test_labels_are_read_from_every_dialect(ekss, tmp_path):
     write(tmp_path, "truth.csv.gz", gzip.compress(truth.encode("utf-16")))
     ended = ekss("cluster", "a.csv", *FAST, "--labels", "truth.csv.gz")
     assert "Against the true labels: error 50.0 %" in ended.out, ended.err
+
+
+def random_dialect(rng):
+    """Draw a table of numbers and write it in some way; return text and numbers."""
+    separator = rng.choice([",", ";", "\t", "|", " "])
+    decimal = rng.choice([".", ","])
+    group = rng.choice(["", "", " ", "'", "," if decimal == "." else "."])
+    if separator in (",", " ") and group == ".":
+        group = ""  # points are decimal marks there, as the page says
+    quote = '"' if separator in (decimal, group) else rng.choice(["", '"'])
+    shape = rng.integers(2, 9), rng.integers(2, 5)
+    digits = rng.integers(0, 5)
+    values = rng.choice([1, 30, 1000, 50_000]) * rng.standard_normal(shape)
+    values = np.round(values, digits) + 0.0
+
+    def cell(value):
+        text = f"{value:,.{digits}f}".replace(".", "D").replace(",", str(group))
+        return f"{quote}{text.replace('D', str(decimal))}{quote}"
+
+    rows = [str(separator).join(map(cell, row)) for row in values]
+    names = [str(separator).join(f"n{i}" for i in range(shape[1]))]
+    header = names if rng.random() < 0.5 else []
+    return lines(*header, *rows), values
+
+
+def test_no_way_to_write_a_table_is_misread_in_silence(tmp_path):
+    rng, refused = np.random.default_rng(0), 0
+    for _ in range(300):
+        text, values = random_dialect(rng)
+        path = write(tmp_path, "a.csv", text)
+        try:
+            found = read_points(path).points
+        except InputError:
+            refused += 1
+        else:
+            np.testing.assert_allclose(found, values, rtol=1e-12, err_msg=text)
+    assert refused < 60

@@ -36,7 +36,7 @@ def doctor(as_json: shared.Json = False, debug: shared.Debug = False) -> None:
     """Show versions, threads, BLAS, Dask and folders, and run a short self-test."""
     with out.guarded(debug):
         voice = out.Voice(quiet=False, as_json=as_json)
-        found = {
+        found: dict[str, Any] = {
             "versions": _versions(),
             "extras": _extras(),
             "threads": _threads(),

@@ -242,7 +242,7 @@ def chosen_by(estimator: Any) -> dict[str, Any]:
     What a method does not have is left out.
     """
     parameters = estimator.get_params(deep=False)
-    found = {"clusters": int(estimator.n_clusters_)}
+    found: dict[str, Any] = {"clusters": int(estimator.n_clusters_)}
     for name, word in _PARAMETERS.items():
         if word == "remove_components" and hasattr(estimator, "removed_"):
             found[name] = len(estimator.removed_)

@@ -18,7 +18,15 @@ from ekss.io import _base
 from ekss.io import _text as text_of
 from ekss.io._base import InputError, Points, listed, one_line, reading
 from ekss.io._spool import is_large, spooled
-from ekss.io._text import MISSING, TEXT, Marks, as_number, is_missing, kind_of_number
+from ekss.io._text import (
+    MISSING,
+    POINTS_IN_DOUBT,
+    TEXT,
+    Marks,
+    as_number,
+    is_missing,
+    kind_of_number,
+)
 from ekss.runtime import foreign
 from ekss.runtime.memory import Limit
 from ekss.runtime.rows import is_memory_map
@@ -402,7 +410,8 @@ class TextTable:
         marks, separator = Marks(self._choice.decimal), self._dialect.separator
         unfit = self.unfit()
         numeric = [i for i in columns if i not in unfit]
-        if marks.asked is None and (separator == ";" or self._has_commas(numeric)):
+        in_doubt = separator in POINTS_IN_DOUBT
+        if marks.asked is None and (in_doubt or self._has_commas(numeric)):
             for line, row in text_of.iter_rows(self.path, self._dialect, self._skip):
                 for i in numeric:
                     if i < len(row):
@@ -508,7 +517,7 @@ class TextTable:
             return False
         if dialect.trailing or dialect.has_comments:
             return False
-        unclear = dialect.separator == ";" and not marks.is_settled
+        unclear = dialect.separator in POINTS_IN_DOUBT and not marks.is_settled
         return not unclear and len(self.names) <= _MOST_FAST_COLUMNS
 
     def _agree(self, marks: Marks, decimal: str) -> bool:
@@ -516,7 +525,7 @@ class TextTable:
         separator, unfit = self._dialect.separator, self.unfit()
         for i, texts in self._texts.items():
             for text in texts if i not in unfit else ():
-                if "," in text or separator == ";":
+                if "," in text or separator in POINTS_IN_DOUBT:
                     marks.look(text, "")
         try:
             return marks.decimal(self.path, separator) == decimal
@@ -578,8 +587,9 @@ def _is_header(
     """
     if choice.header != "auto":
         return bool(choice.header)
-    chosen = [c for c in (choice.id_column, *choice.drop, *choice.take)]
-    if any(name in row and not is_number(name) for name in chosen if _is_text(name)):
+    picked = (choice.id_column, *choice.drop, *choice.take)
+    chosen = [column for column in picked if isinstance(column, str)]
+    if any(name in row and not is_number(name) for name in chosen):
         return True
     texts = {value.strip() for value in row}
     if choice.columns is not None and len(texts) == len(row):
@@ -603,10 +613,6 @@ def _is_header(
     first = row[0].strip()
     named = first.lower() in _HEADER_NAMES or may_be_identifier(first)
     return len(row) > 1 and named
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
 
 
 class ParquetTable:

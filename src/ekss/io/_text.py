@@ -19,6 +19,9 @@ from ekss.io._base import InputError, one_line
 
 TEXT = (".csv", ".tsv", ".txt", ".dat", ".data", ".tab")
 DECIMALS = (".", ",")
+# Where these separate columns, points may separate thousands; where commas or blanks
+# do, points are decimal marks.
+POINTS_IN_DOUBT = (";", "\t", "|")
 # How people write that a value is not there, in small letters.
 MISSING = frozenset(
     "|na|n/a|n.a.|nan|-nan|null|none|nil|missing|-|--|?|.|#n/a|#na|#value!|#div/0!|"
@@ -79,6 +82,7 @@ _FORMS = tuple(
         (rf"{_LEAD}(?:\.\d{{3}})+,\d+", "group."),
         (rf"{_LEAD}(?:\.\d{{3}}){{2,}}", "group."),
         (rf"{_LEAD},\d{{3}}", "either,"),
+        (rf"{_LEAD}\.\d{{3}}", "either."),
         (rf"(?:\d+,\d+|,\d+){_EXPONENT}", "decimal,"),
         (rf"\d+{_EXPONENT}", "plain"),
         (rf"(?:\d+\.\d*|\.\d+){_EXPONENT}", "decimal."),
@@ -175,8 +179,7 @@ class Marks:
             return "," if comma else "."
         if "either," in seen:
             raise _unclear(path, seen["either,"], ",")
-        # Where semicolons separate columns, points often separate thousands.
-        if "either." in seen and separator == ";":
+        if "either." in seen and separator in POINTS_IN_DOUBT:
             raise _unclear(path, seen["either."], ".")
         return "."
 

@@ -118,8 +118,8 @@ def write_rows(path: Path, variable: Variable, stream: IO[bytes]) -> np.dtype[An
     memory, here or in the decoder.
     """
     more = _ZARR if path.is_dir() else _CHUNK
-    about = {"name": variable.name}
-    with _asked("rows", path, variable.bytes, more=more, **about) as answer:
+    size, name = variable.bytes, variable.name
+    with _asked("rows", path, size, more=more, name=name) as answer:
         return _copied(answer, variable.shape, stream)
 
 
@@ -127,10 +127,12 @@ def write_table_rows(
     path: Path, columns: Sequence[str], dtype: str, n_rows: int, stream: IO[bytes]
 ) -> None:
     """Write columns of a .parquet file as one matrix, some rows at a time."""
-    size, about = 8 * n_rows * len(columns), {"columns": list(columns), "dtype": dtype}
-    more = _CHUNK + _PAGE * len(columns)
-    with _asked("table rows", path, size, more=more, **about) as answer:
-        _copied(answer, (n_rows, len(columns)), stream)
+    names, size = list(columns), 8 * n_rows * len(columns)
+    more = _CHUNK + _PAGE * len(names)
+    with _asked(
+        "table rows", path, size, more=more, columns=names, dtype=dtype
+    ) as answer:
+        _copied(answer, (n_rows, len(names)), stream)
 
 
 def _copied(answer: Answer, shape: tuple[int, ...], stream: IO[bytes]) -> np.dtype[Any]:
@@ -173,8 +175,8 @@ def image(
     page : int, default=0
         Which one, where a file holds several.
     """
-    options = {"formats": list(formats), "most": most_pixels, "grey": grey}
-    options["page"] = page
+    options: dict[str, Any] = {"formats": list(formats), "most": most_pixels}
+    options |= {"grey": grey, "page": page}
     # Pixels of 4 bytes, before and after they are turned.
     with _asked("image", path, 4 * most_pixels, **options) as answer:
         return _taken(answer, 4 * most_pixels)
