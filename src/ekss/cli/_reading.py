@@ -191,10 +191,18 @@ def plan_lines(found: Read, steps: Sequence[Step] = ()) -> list[tuple[str, str]]
     lines = [("Read", described(found))]
     if names is not None:
         lines.append(("Columns", "; ".join([_listed(names), *left_out(found)])))
-    lines += [("Note", note) for note in found.points.notes]
+    lines += [("Note", note) for note in _notes(found)]
     if steps:
         lines.append(("Prepare", ", ".join(step.word for step in steps)))
     return lines
+
+
+def _notes(found: Read) -> Iterator[str]:
+    """Yield what is to be known about the reading, and what text may be good for."""
+    for note in found.points.notes:
+        may_be_labels = found.labels is None and note.startswith("left out as text")
+        hint = "; --labels-key scores by a column of true labels"
+        yield f"{note}{hint}" if may_be_labels else note
 
 
 def described(found: Read) -> str:
