@@ -3,6 +3,7 @@
 import datetime
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from ekss import (
@@ -68,6 +69,16 @@ ODD = {
         r"datetime.date\(2020, 1, 1\) in row 7, column 3; pass numbers",
     ),
     "words": ([["1", "b"], ["2", "3"]], ValueError, "X holds 'b' in row 0, column 1"),
+    "stack": (
+        X.reshape(75, 2, 3),
+        ValueError,
+        r"X has shape \(75, 2, 3\), as images have.* pass X.reshape\(len\(X\), -1\)",
+    ),
+    "text": (
+        pd.DataFrame(X).rename(columns=str).assign(species="setosa"),
+        ValueError,
+        r"column 'species' of X holds 'setosa', no number.*drop\(columns=\['species'\]",
+    ),
     "ragged": ([[1, 2], [3]], ValueError, "2 entries in row 0 but 1 in row 1; give"),
     "NaN": (spoilt(np.nan), ValueError, "X contains NaN: row 7 holds nan in column 3"),
     "infinity": (spoilt(-np.inf), ValueError, "contains infinity: row 7 holds -inf in"),

@@ -353,14 +353,6 @@ def test_what_is_neither_numbers_nor_text_is_named(tmp_path, value):
         read_points(path, key="X")
 
 
-@pytest.mark.parametrize("head", ["", "x;y\n"])
-def test_decimal_commas_are_named(tmp_path, head):
-    path = tmp_path / "a.csv"
-    path.write_text(f"{head}1,5;2,5\n3,0;4,5\n")
-    with pytest.raises(InputError, match=r"in line 2.* decimal comma.*write decimal"):
-        read_points(path)
-
-
 # What a file takes here and in the decoder, after a small one had libraries imported.
 PEAK = """
 import re, sys

@@ -141,7 +141,7 @@ def test_folder_without_use_is_refused(image_folder, tmp_path):
     with pytest.raises(InputError, match="1 row"):
         read_points(folder)
     assert len(read_points(folder, least_rows=1).points) == 1
-    with pytest.raises(InputError, match="leave the key out"):
+    with pytest.raises(InputError, match="leave key and mask out"):
         read_points(folder, key="X")
     with pytest.raises(InputError, match="not a table"):
         read_points(folder, id_column="x")

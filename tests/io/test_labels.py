@@ -147,14 +147,14 @@ def test_bad_array_is_refused(tmp_path, array, reason):
 def test_wrong_choices_are_refused(tmp_path):
     np.savez(tmp_path / "a.npz", y=[0, 1], z=[1, 1])
     (tmp_path / "a.csv").write_text("a,b\n1,2\n")
-    (tmp_path / "a.txt").write_text("1")
+    (tmp_path / "a.doc").write_text("1")
     cases = [
         ("a.npz", {}, r"2 arrays that may be labels.* y \(2, int64\), z"),
         ("a.npz", {"key": "q"}, "no array 'q'"),
         ("a.npz", {"column": "q"}, "column='q' has no meaning"),
         ("a.csv", {"key": "q"}, "key='q' has no meaning"),
         ("a.csv", {"column": "q"}, "no column 'q'"),
-        ("a.txt", {}, "cannot be read"),
+        ("a.doc", {}, "cannot be read"),
         ("none.csv", {}, "does not exist"),
     ]
     for name, options, reason in cases:

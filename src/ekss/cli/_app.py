@@ -14,6 +14,7 @@ from ekss.cli._cluster import cluster, inspect, predict
 from ekss.cli._compare import compare
 from ekss.cli._data import data_app
 from ekss.cli._demo import demo
+from ekss.cli._doctor import doctor
 from ekss.cli._output import run
 from ekss.cli._theory import theory
 
@@ -23,8 +24,9 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (cluster, predict, compare, inspect, theory, demo):
+for command in (cluster, predict, compare, inspect, theory, demo, doctor):
     app.command()(command)
 app.add_typer(data_app, name="data")
 app.add_typer(bench_app, name="bench")
@@ -45,6 +47,7 @@ def options(
         bool,
         typer.Option(
             "--version",
+            "-V",
             help="Show the version and exit.",
             callback=show_version,
             is_eager=True,

@@ -8,12 +8,13 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ekss.cli._options import DataHome
+from ekss.cli._options import DATA_SETS, DataHome, Method, one_of, some_of
 from ekss.cli._output import STOPPED, duration, say
 
 if TYPE_CHECKING:
@@ -27,8 +28,14 @@ bench_app = typer.Typer(
 )
 
 DEFAULT_OUTPUT = Path("ekss-results")
+_KNOWN = tuple(name for name in DATA_SETS if name != "mnist_train")
+_METHODS = tuple(name for name in Method if name != "paper")
 ProfileName = Annotated[
-    str, typer.Option(help="smoke (minutes, subsets), quick (hours), paper (days).")
+    str,
+    typer.Option(
+        help="smoke (minutes, subsets), quick (hours), paper (days).",
+        autocompletion=one_of("smoke", "quick", "paper"),
+    ),
 ]
 Output = Annotated[
     Path, typer.Option("--output", "-o", help="Directory for the results.")
@@ -40,16 +47,16 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
         str,
         typer.Option(
             "all",
-            help="Comma-separated: hopkins155, eyaleb, coil20, coil100, usps, "
-            "mnist_test; or all.",
+            help=f"Comma-separated: {', '.join(_KNOWN)}; or all.",
+            autocompletion=some_of(*_KNOWN, "all"),
         ),
     ),
     "methods": (
         str,
         typer.Option(
             "all",
-            help="Comma-separated: ekss, kss, copkss, mkf, tsc, ssc, sscomp, ensc, "
-            "gsc, lsr, lrsc, lrr; or all.",
+            help=f"Comma-separated: {', '.join(_METHODS)}; or all.",
+            autocompletion=some_of(*_METHODS, "all"),
         ),
     ),
     "profile": (ProfileName, "quick"),
@@ -155,7 +162,11 @@ _add_command(
     "Time, memory and error of EKSS as the number of points grows, and MNIST-70k.",
     f"profile workers {_RUN}",
     "SCALE_PROFILES",
-    typer.Option("full", help="smoke (a minute), full (up to a million points)."),
+    typer.Option(
+        "full",
+        help="smoke (a minute), full (up to a million points).",
+        autocompletion=one_of("smoke", "full"),
+    ),
 )
 for _name, _words in {
     "figure1": "Co-association matrices and errors with 1, 5 and 50 members.",
@@ -173,6 +184,7 @@ for _name, _words in {
         typer.Option(
             "quick",
             help="smoke (a minute), quick (under an hour), paper (figure3: months).",
+            autocompletion=one_of("smoke", "quick", "paper"),
         ),
     )
 
@@ -188,7 +200,10 @@ def _chosen(option: str, wanted: str, known: tuple[str, ...]) -> tuple[str, ...]
     """Return the names asked for, in the order of the table."""
     if wanted == "all":
         return known
-    names = [name.strip() for name in wanted.split(",") if name.strip()]
+    words = [name.strip() for name in wanted.split(",") if name.strip()]
+    # A name without its part, such as mnist, as ekss data takes it.
+    family = {name.split("_")[0]: name for name in known}
+    names = [family.get(word, word) for word in words]
     for name in names:
         if name not in known:
             raise ValueError(
@@ -213,14 +228,29 @@ def _plan(name: str, profile: Any, given: Mapping[str, Any], console: Console) -
             options[option] = _chosen(f"--{option}", given[option], known)
     if "workers" in given:
         options["workers"] = _count_workers("--workers", given["workers"])
+    told: list[str] = []
     plan: Plan = getattr(benchmarks, f"plan_{name}")(
         profile,
         get_data_home(given["data_home"]),
         benchmarks.loaders(given["data_home"]),
-        report=lambda text: say(console, f"{text} ..."),
+        report=told.append if given.get("dry_run") else partial(_say_doing, console),
         **options,
     )
+    if given.get("dry_run") and plan.missing and not plan.cells:
+        names = ", ".join(plan.missing)
+        wanted = "all" if len(plan.missing) > 1 else names
+        raise ValueError(
+            f"none of the data is in {get_data_home(given['data_home'])} ({names}); "
+            f"get it with: ekss data fetch {wanted}, or from files you have with: ekss "
+            "data import PATH"
+        )
+    for text in told:
+        _say_doing(console, text)
     return plan
+
+
+def _say_doing(console: Console, text: str) -> None:
+    say(console, f"{text} ...")
 
 
 def _run(name: str, profiles: str, given: Mapping[str, Any]) -> None:

@@ -83,6 +83,7 @@ def cluster(
             help="Runs of K-subspaces that vote (ekss, paper); for ekss auto runs 100, "
             "and up to 400 while two halves of them disagree.",
             show_default="auto; paper: 1000",
+            autocompletion=shared.one_of("auto"),
         ),
     ] = None,
     candidates: Annotated[
@@ -111,6 +112,7 @@ def cluster(
             help="Leading components to remove from the points (ekss), 0 for none; "
             "auto tries up to 3 if points have a direction in common.",
             show_default="auto",
+            autocompletion=shared.one_of("auto"),
         ),
     ] = None,
     outliers: Annotated[
@@ -146,6 +148,8 @@ def cluster(
     id_column: shared.IdColumn = None,
     header: shared.Header = None,
     drop_column: shared.DropColumn = None,
+    columns: shared.Columns = None,
+    decimal: shared.Decimal = None,
     missing: shared.Missing = shared.Holes.ERROR,
     mask: shared.Mask = None,
     image_size: shared.ImageSize = None,
@@ -175,9 +179,16 @@ def cluster(
         source = Source(
             data,
             *reading,
+            columns,
+            decimal,
             memory_limit=memory_limit,
             missing=missing.value,
             mask=mask,
+            # Other methods, steps before any, and missing entries need all rows in
+            # memory.
+            in_blocks=method.value == "ekss"
+            and preprocess is None
+            and missing is shared.Holes.ERROR,
         )
         check_there(source)
 
@@ -216,7 +227,7 @@ def _run(request: Request, voice: out.Voice) -> None:
     doubted = doubts(found, task.steps)
     voice.warn(doubted)
 
-    from ekss.cli._methods import cluster_rows, in_options, score
+    from ekss.cli._methods import chosen_by, cluster_rows, in_options, score
 
     start = time.perf_counter()
     with out.collected_warnings() as warned:
@@ -240,6 +251,7 @@ def _run(request: Request, voice: out.Voice) -> None:
     summary = {
         **task.summary(found),
         "method": request.method,
+        "chosen": chosen_by(estimator),
         "n_clusters": len(clusters),
         "n_members": getattr(estimator, "n_members_", None),
         "n_removed": len(getattr(estimator, "removed_", ())),
@@ -378,6 +390,8 @@ def predict(
     id_column: shared.IdColumn = None,
     header: shared.Header = None,
     drop_column: shared.DropColumn = None,
+    columns: shared.Columns = None,
+    decimal: shared.Decimal = None,
     missing: shared.Missing = shared.Holes.ERROR,
     mask: shared.Mask = None,
     image_size: shared.ImageSize = None,
@@ -395,7 +409,8 @@ def predict(
     with out.guarded(debug):
         voice = out.Voice(quiet, as_json)
         reading = (key, id_column, header, drop_column, image_size, labels, labels_key)
-        source = Source(data, *reading, missing=missing.value, mask=mask)
+        choices = {"missing": missing.value, "mask": mask}
+        source = Source(data, *reading, columns, decimal, **choices)
         target = out.default_output(data, "predicted") if output is None else output
         _assign(model, source, target, voice)
 
@@ -412,8 +427,18 @@ def _assign(model: Path, source: Source, target: Path, voice: out.Voice) -> None
     from ekss.io import load_model, write_labels
 
     saved = load_model(model)
+    if source.take is not None and saved.feature_names is not None:
+        raise ValueError(
+            f"{model} knows the names of its columns, and they are found by these; "
+            "leave --columns out"
+        )
     with voice.waiting(f"reading {source.data}"):
-        found = read(replace(source, columns=saved.feature_names), least_rows=1)
+        wanted = replace(
+            source,
+            columns=saved.feature_names,
+            in_blocks=not saved.preprocessing and source.missing == "error",
+        )
+        found = read(wanted, least_rows=1)
     _check_features(saved, found, model)
     n_clusters, matched = len(saved.estimator.bases_), _matched(saved, found)
     name = type(saved.estimator).__name__
@@ -462,7 +487,7 @@ def _check_features(saved: SavedModel, found: Read, model: Path) -> None:
     points, wanted, n_features = found.points, saved.n_features, found.shape[1]
     if n_features == wanted:
         return
-    apart = [*filter(None, [points.id_name]), *points.left_out]
+    apart = [*filter(None, [points.id_name]), *points.identifiers]
     keep = f" ({', '.join(apart)} left out; --id-column none keeps them)"
     raise ValueError(
         f"{points.source} has {n_features} features{keep if apart else ''} but {model} "

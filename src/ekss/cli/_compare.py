@@ -48,6 +48,7 @@ def compare(
             metavar="NAMES",
             help=f"Comma-separated: {', '.join(Method)}; or all.",
             show_default=True,
+            autocompletion=shared.some_of(*Method, "all"),
         ),
     ] = _FAST,
     dim: shared.Dim = None,
@@ -59,6 +60,8 @@ def compare(
     id_column: shared.IdColumn = None,
     header: shared.Header = None,
     drop_column: shared.DropColumn = None,
+    columns: shared.Columns = None,
+    decimal: shared.Decimal = None,
     image_size: shared.ImageSize = None,
     labels: shared.Labels = None,
     labels_key: shared.LabelsKey = None,
@@ -80,7 +83,7 @@ def compare(
         if quiet and output is None:
             raise ValueError("--quiet without --output has no result; name a file")
         reading = (key, id_column, header, drop_column, image_size, labels, labels_key)
-        source = Source(data, *reading)
+        source = Source(data, *reading, columns, decimal)
         check_there(source)
 
         from ekss.cli._methods import Task, given

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ekss.cli._options import DataHome, argument
+from ekss.cli._options import DATA_SETS, DataHome, argument, one_of
 from ekss.cli._output import say, table
 
 if TYPE_CHECKING:
@@ -44,8 +44,9 @@ def fetch_sets(
         list[str],
         argument(
             metavar="NAME...",
-            help="hopkins155, eyaleb, coil20, coil100, usps, mnist_test, mnist_train; "
-            "mnist for both its parts; all for everything.",
+            help=f"{', '.join(DATA_SETS)}; mnist for both its parts; all for "
+            "everything.",
+            autocompletion=one_of(*DATA_SETS, "mnist", "all"),
         ),
     ],
     data_home: DataHome = None,

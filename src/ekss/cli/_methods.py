@@ -25,6 +25,7 @@ from ekss.core.linalg import (
 )
 from ekss.ensemble import estimate_dim, estimate_geometry
 from ekss.methods import CLASSES, imported
+from ekss.runtime.rows import block_rows, give_back
 from ekss.runtime.workers import one_blas_thread
 
 _PARAMETERS = {
@@ -149,6 +150,8 @@ class Task:
 
             told = {name: params.pop(name) for name in _OF_MEMBERS if name in params}
             params["member"] = KSSMember(**told) if told else None
+            if self.source.in_blocks:  # the reader has not seen all rows
+                params["missing"] = "error"
         return _class_of(method)(
             n_clusters=self.clusters,
             random_state=self.seed,
@@ -244,6 +247,27 @@ def score(
     }
 
 
+def chosen_by(estimator: Any) -> dict[str, Any]:
+    """Return the settings that a fit has used, given or chosen, by their options.
+
+    What a method does not have is left out.
+    """
+    parameters = estimator.get_params(deep=False)
+    found: dict[str, Any] = {"clusters": int(estimator.n_clusters_)}
+    for name, word in _PARAMETERS.items():
+        if word == "remove_components" and hasattr(estimator, "removed_"):
+            found[name] = len(estimator.removed_)
+        elif hasattr(estimator, f"{word}_"):
+            value = getattr(estimator, f"{word}_")
+            found[name] = value.item() if isinstance(value, np.generic) else value
+        elif word == "max_samples" and hasattr(estimator, "sample_"):
+            sample = estimator.sample_
+            found[name] = len(estimator.labels_) if sample is None else len(sample)
+        elif isinstance(parameters.get(word), (int, float, bool)):
+            found[name] = parameters[word]
+    return found
+
+
 def cluster_rows(
     estimator: Any, rows: NDArray[np.floating], seed: int
 ) -> list[dict[str, Any]]:
@@ -253,27 +277,64 @@ def cluster_rows(
     estimator's. For an estimator without, subspaces of one dimension, estimated from
     the points, are fitted to the clusters.
     """
-    inside = estimator.labels_ >= 0
-    points = estimator.preparation_(rows[inside].astype(np.float64))
-    labels, k = estimator.labels_[inside], int(estimator.n_clusters_)
+    labels, k = estimator.labels_, int(estimator.n_clusters_)
+    prepare = estimator.preparation_
     if hasattr(estimator, "bases_"):
-        flats = Flats(estimator.bases_, estimator.offsets_)
-        flats = estimator.preparation_.inwards(flats)
+        flats = prepare.inwards(Flats(estimator.bases_, estimator.offsets_))
     else:
         affine = bool(getattr(estimator, "affine_", False))
         rng = np.random.default_rng(seed)
         # Threads that wait for each other make many small decompositions slow.
         with one_blas_thread():
+            points = prepare(rows.astype(np.float64))
             dim = estimate_dim(unit_rows(points), k, rng)
         flats = fit_clusters(points, labels, k, dim, affine=affine, seed=seed)
-    found, dims = [], flats.dims
-    for number, (own, outside) in enumerate(_by_cluster(points, labels, flats)):
-        # The energy in an affine subspace is that about the mean of the points.
-        centre = own.mean(axis=0) if flats.offsets is not None and len(own) else 0.0
-        total = float(np.square(own - centre).sum())
-        row = {"cluster": number, "size": len(own), "dim": int(dims[number])}
-        found.append(row | {"energy": 1 - min(1.0, outside / total) if total else None})
-    return found
+    totals, outside = np.zeros(k), np.zeros(k)
+    centres = _centres(rows, labels, prepare, flats)
+    for own, block in _blocks(rows, labels, prepare):
+        for number, (some, lost) in enumerate(_by_cluster(block, own, flats)):
+            totals[number] += np.square(some - centres[number]).sum()
+            outside[number] += lost
+    sizes = np.bincount(labels[labels >= 0], minlength=k)
+    return [
+        {
+            "cluster": number,
+            "size": int(sizes[number]),
+            "dim": int(flats.dims[number]),
+            "energy": 1 - min(1.0, outside[number] / total) if total else None,
+        }
+        for number, total in enumerate(totals.tolist())
+    ]
+
+
+def _blocks(
+    rows: NDArray[Any], labels: NDArray[np.int64], prepare: Any
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.floating]]]:
+    """Yield labels and prepared points, block by block."""
+    height = block_rows(rows.shape[1])
+    for first in range(0, len(rows), height):
+        some = slice(first, first + height)
+        block = prepare(np.array(rows[some], np.float64))
+        give_back(rows)
+        yield labels[some], block
+
+
+def _centres(
+    rows: NDArray[Any], labels: NDArray[np.int64], prepare: Any, flats: Flats
+) -> NDArray[np.float64]:
+    """Return where the energy of a cluster is counted from.
+
+    For linear subspaces that is the origin, for affine ones the mean of the points.
+    """
+    k, _, _ = flats.bases.shape
+    sums = np.zeros((k, flats.bases.shape[1]))
+    if flats.offsets is None:
+        return sums
+    for own, block in _blocks(rows, labels, prepare):
+        for number, members in enumerate(group_rows(own, k)):
+            sums[number] += block[members].sum(axis=0)
+    sizes = np.bincount(labels[labels >= 0], minlength=k)
+    return sums / np.maximum(sizes, 1)[:, None]
 
 
 def judged_dims(

@@ -5,7 +5,9 @@ Imported to show help, so it loads nothing but Typer.
 
 from __future__ import annotations
 
+import csv
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -24,6 +26,31 @@ results = partial(_option, rich_help_panel="Results")
 messages = partial(typer.Option, rich_help_panel="Messages")
 
 _STEPS = "unit, remove:N, pca:N, svd:N, scatter or scatter:J"
+
+# The names that ``ekss data`` and ``ekss bench`` know; the last is of ``data`` alone.
+DATA_SETS = (
+    *("hopkins155", "eyaleb", "coil20", "coil100", "usps", "mnist_test"),
+    "mnist_train",
+)
+_STEP_WORDS = ("unit", "remove:", "pca:", "svd:", "scatter")
+
+
+def one_of(*words: str) -> Callable[[str], list[str]]:
+    """Return a completion of one of these words."""
+    return lambda incomplete: [word for word in words if word.startswith(incomplete)]
+
+
+def some_of(*words: str) -> Callable[[str], list[str]]:
+    """Return a completion of a comma-separated list of these words."""
+
+    def complete(incomplete: str) -> list[str]:
+        done, comma, last = incomplete.rpartition(",")
+        used = done.split(",")
+        left = [w for w in words if w not in used and (w != "all" or not comma)]
+        return [f"{done}{comma}{word}" for word in left if word.startswith(last)]
+
+    return complete
+
 
 if TYPE_CHECKING:
 
@@ -76,8 +103,9 @@ Data = Annotated[
     Path,
     argument(
         metavar="DATA",
-        help="File .npy .npz .csv .tsv .parquet .mat .h5, a directory of images, or - "
-        "for the text of a .csv on standard input.",
+        help="File .csv .tsv .txt .parquet .npy .npz .mat .h5 .tif (also .gz .bz2 .xz "
+        ".zip), a directory of images, a .zarr directory, or - for the text of a .csv "
+        "on standard input.",
     ),
 ]
 Clusters = Annotated[
@@ -86,6 +114,7 @@ Clusters = Annotated[
         *("--clusters", "-k"),
         metavar="K",
         help="Number of clusters; auto finds it (method ekss).",
+        autocompletion=one_of("auto"),
     ),
 ]
 Dim = Annotated[
@@ -110,6 +139,7 @@ Preprocess = Annotated[
         metavar="STEPS",
         help="Comma-separated, in order: unit (rows to unit length), remove:N (leading "
         "components), pca:N, svd:N (pca without centring), scatter (images).",
+        autocompletion=some_of(*_STEP_WORDS),
         show_default="none",
     ),
 ]
@@ -163,6 +193,24 @@ Mask = Annotated[
 DropColumn = Annotated[
     list[str] | None,
     reading(metavar="NAME", help="Column to leave out; may be given several times."),
+]
+Columns = Annotated[
+    str | None,
+    reading(
+        metavar="LIST",
+        help="Columns to cluster by, comma-separated: names, numbers from 0, ranges "
+        "such as 2-5 or width:depth.",
+        show_default="all columns of numbers",
+    ),
+]
+Decimal = Annotated[
+    str | None,
+    reading(
+        metavar="MARK",
+        help="Decimal mark of a table in text: . or , (or: point, comma).",
+        autocompletion=one_of("point", "comma"),
+        show_default="found in the file",
+    ),
 ]
 ImageSize = Annotated[
     str | None,
@@ -270,6 +318,26 @@ def size_of(text: str | None) -> tuple[int, int] | None:
             f"--image-size {text} is not height x width in pixels; write it as 32x24"
         )
     return int(match[1]), int(match[2])
+
+
+def columns_of(text: str | None) -> tuple[str, ...]:
+    """Read a comma-separated list of columns; names with commas stand in quotes."""
+    if text is None:
+        return ()
+    (names,) = csv.reader([text], skipinitialspace=True)
+    kept = tuple(name.strip() for name in names if name.strip())
+    if not kept:
+        raise ValueError(f"--columns {text!r} names no column; write --columns a,b,c")
+    return kept
+
+
+def decimal_of(text: str | None) -> str | None:
+    """Read a decimal mark."""
+    words = {"point": ".", "comma": ","}
+    mark = words.get(text or "", text)
+    if mark not in (None, *words.values()):
+        raise ValueError(f"--decimal {text} is no decimal mark; write . or ,")
+    return mark
 
 
 def methods_of(text: str) -> tuple[str, ...]:

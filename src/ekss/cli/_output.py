@@ -15,6 +15,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -23,7 +24,7 @@ import typer
 
 from ekss.cli._options import check_voice
 from ekss.runtime.files import scratch_folder
-from ekss.runtime.untrusted import why_not_regular
+from ekss.runtime.untrusted import PACKED, why_not_regular
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,12 +43,22 @@ _CommandLineError: type[Exception] = next(
 _INPUT_ERRORS = (ValueError, TypeError, OSError, ModuleNotFoundError)
 
 
+# The command whose errors are also told as JSON on stdout; None where none is.
+_told_as_json: ContextVar[str | None] = ContextVar("_told_as_json", default=None)
+
+
 class Failure(Exception):
     """Something failed that is not the fault of the input: exit code 1."""
 
 
 def run(app: typer.Typer, arguments: Sequence[str]) -> int:
-    """Run the application; report errors on stderr and return the exit code."""
+    """Run the application; report errors on stderr and return the exit code.
+
+    With ``--json`` an error is also one JSON object on stdout.
+    """
+    own = list(arguments[: arguments.index("--")] if "--" in arguments else arguments)
+    words = [word for word in own if not word.startswith("-")]
+    _told_as_json.set(next(iter(words), "") if "--json" in own else None)
     for argument in arguments:
         try:
             argument.encode()
@@ -79,7 +90,11 @@ def run(app: typer.Typer, arguments: Sequence[str]) -> int:
 
 def tell(text: str, code: int) -> int:
     """Write one line on stderr and return the exit code."""
-    typer.echo(f"ekss: {visible(one_line(text))}", err=True)
+    line, command = visible(one_line(text)), _told_as_json.get()
+    if command is not None:
+        told = {"format": 1, "command": command, "error": line, "exit_code": code}
+        typer.echo(json.dumps(told, indent=2))
+    typer.echo(f"ekss: {line}", err=True)
     return code
 
 
@@ -310,6 +325,8 @@ class Output:
 def default_output(data: Path, ending: str) -> Path:
     """Return a file in the current directory that is named after the data."""
     path = Path("stdin") if data == STDIN else place_of(data)
+    if path.suffix.lower() in PACKED and path.with_suffix("").suffix:
+        path = path.with_suffix("")
     return Path(f"{path.name if path.is_dir() else path.stem}-{ending}.csv")
 
 

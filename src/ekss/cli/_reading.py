@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from ekss.cli._options import Step, size_of
+from ekss.cli._options import Step, columns_of, decimal_of, size_of
 from ekss.cli._output import STDIN, counted, place_of
 from ekss.runtime.untrusted import why_not_regular
 
@@ -37,10 +37,17 @@ _IN_OPTIONS = (
     (r"\bleave key and\b", "leave KEY and"),
     (r"\bleave mask out\b", "leave --mask out"),
     (r"\band mask out\b", "and --mask out"),
-    (r"\bid_column, header and drop\b", "--id-column, --header and --drop-column"),
+    (
+        r"\bid_column, header, drop, take and decimal\b",
+        "--id-column, --header, --drop-column, --columns and --decimal",
+    ),
+    (r"\bdecimal='([.,])'", r"--decimal \1"),
     (r"\bid_column=False\b", "--id-column none"),
     (r"\bmemory_limit=", "--memory-limit "),
-    (r"; fill it in or remove the row\b", "; fill it in, or choose with --missing"),
+    (
+        r"; fill it in or remove the row, or pass allow_missing=True for NaN\b",
+        "; fill it in, or choose with --missing",
+    ),
     (r"\bheader=True\b", "--header"),
     (r"\bheader=False\b", "--no-header"),
     (r"\bdrop the column, or make it the id column", _LEAVE_COLUMN),
@@ -57,11 +64,8 @@ _LOG_CHANCE = 12.0
 _MOST_COUNTERS = 2  # if more columns look like row numbers, it is the data's nature
 _SHOWN = 8  # names of columns that fit on a line
 _BLOCK = 2**20
+_LOOKED_AT = 20_000  # rows of a table on the disk
 _ROWS_AT_ONCE = 4096  # in float64: with 1000 columns 32 MB
-
-
-def _is_table(path: Path) -> bool:
-    return path.suffix.lower() in (".csv", ".tsv", ".parquet")
 
 
 @dataclass(frozen=True)
@@ -76,10 +80,13 @@ class Source:
     image_size: str | None = None
     labels: Path | None = None
     labels_key: str | None = None
+    take: str | None = None
+    decimal: str | None = None
     columns: tuple[str, ...] | None = None  # of a saved model
     memory_limit: str | None = None
     missing: str = "error"
     mask: str | None = None
+    in_blocks: bool = False  # whether a large table may stay on the disk
 
     @property
     def label_file(self) -> Path | None:
@@ -91,8 +98,10 @@ class Source:
     @property
     def left_out(self) -> tuple[str, ...]:
         """Columns that are not features: dropped ones, and that of the true labels."""
+        from ekss.io import is_table
+
         dropped, file = tuple(self.drop or ()), self.label_file
-        if self.labels_key is None or file is None or not _is_table(self.data):
+        if self.labels_key is None or file is None or not is_table(self.data):
             return dropped
         same = place_of(file) == place_of(self.data)
         return (*dropped, self.labels_key) if same else dropped
@@ -124,6 +133,7 @@ class Read:
             "id_column": self.points.id_name,
             "left_out": list(self.points.left_out),
             "missing": share_missing(self),
+            "notes": list(self.points.notes),
         }
 
 
@@ -137,9 +147,9 @@ def read(source: Source, *, least_rows: int = 2) -> Read:
     path, key = source.label_file, source.labels_key
     if path is None:
         return _without_holes(Read(points, None), source.missing, least_rows)
-    from ekss.io import read_labels
+    from ekss.io import is_table, read_labels
 
-    name = "column" if _is_table(path) else "key"
+    name = "column" if is_table(path) else "key"
     with _in_options("--labels-key"):
         labels = read_labels(path, **{name: key}, memory_limit=source.memory_limit)
     if len(labels) != len(points.points):
@@ -201,6 +211,8 @@ def _read_stdin(source: Source, copy: Path, least_rows: int) -> Read:
 def check_there(source: Source) -> None:
     """Refuse missing files and a wrong size at once, before large imports."""
     size_of(source.image_size)
+    columns_of(source.take)
+    decimal_of(source.decimal)
     for path in (source.data, source.labels):
         if path is None or path == STDIN or path.is_dir():
             continue
@@ -215,9 +227,18 @@ def plan_lines(found: Read, steps: Sequence[Step] = ()) -> list[tuple[str, str]]
     lines = [("Read", described(found))]
     if names is not None:
         lines.append(("Columns", "; ".join([_listed(names), *left_out(found)])))
+    lines += [("Note", note) for note in _notes(found)]
     if steps:
         lines.append(("Prepare", ", ".join(step.word for step in steps)))
     return lines
+
+
+def _notes(found: Read) -> Iterator[str]:
+    """Yield what is to be known about the reading, and what text may be good for."""
+    for note in found.points.notes:
+        may_be_labels = found.labels is None and note.startswith("left out as text")
+        hint = "; --labels-key scores by a column of true labels"
+        yield f"{note}{hint}" if may_be_labels else note
 
 
 def described(found: Read) -> str:
@@ -241,10 +262,13 @@ def described(found: Read) -> str:
 
 
 def share_missing(found: Read) -> float:
-    """Return the share of the entries that are missing."""
+    """Return the share of the entries that are missing; none of rows on the disk."""
     import numpy as np
 
-    return float(np.isnan(found.points.points).mean())
+    from ekss.runtime.rows import is_memory_map
+
+    rows = found.points.points
+    return 0.0 if is_memory_map(rows) else float(np.isnan(rows).mean())
 
 
 @contextmanager
@@ -271,11 +295,14 @@ def _points(source: Source, least_rows: int) -> Points:
         id_column=False if source.id_column == "none" else source.id_column,
         header="auto" if source.header is None else source.header,
         drop=source.left_out,
+        take=columns_of(source.take),
+        decimal=decimal_of(source.decimal),
         columns=source.columns,
         least_rows=least_rows,
-        missing=source.missing != "error",
+        allow_missing=source.missing != "error",
         mask=source.mask,
         memory_limit=source.memory_limit,
+        in_blocks=source.in_blocks,
     )
     size = size_of(source.image_size)
     if size is None or source.data.is_dir():
@@ -296,7 +323,7 @@ def _points(source: Source, least_rows: int) -> Points:
 
 def left_out(found: Read) -> list[str]:
     """Say which columns are not features though nobody dropped them."""
-    names = found.points.left_out
+    names = found.points.identifiers
     if not names:
         return []
     return [f"left out as identifiers: {_listed(names)} (--id-column none keeps them)"]
@@ -313,11 +340,24 @@ def doubts(found: Read, steps: Sequence[Step] = ()) -> list[str]:
 
     import numpy as np
 
+    points = replace(points, points=_in_memory(points.points))
     if np.isnan(points.points).any():
         # Missing entries say nothing about a column.
         zeros = np.nan_to_num(points.points, posinf=np.inf, neginf=-np.inf)
         points = replace(points, points=zeros)
     return [*_counters(points), *_dominant(points, steps)]
+
+
+def _in_memory(rows: NDArray[Any]) -> NDArray[np.floating]:
+    """Return the rows, or of those on the disk some, evenly over all of them."""
+    import numpy as np
+
+    from ekss.runtime.rows import as_rows, is_memory_map
+
+    stored = as_rows(rows) if is_memory_map(rows) else None
+    if stored is None:
+        return rows
+    return stored.take(np.linspace(0, len(rows) - 1, _LOOKED_AT).astype(np.int64))
 
 
 def _counters(points: Points) -> Iterator[str]:

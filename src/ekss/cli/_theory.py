@@ -15,8 +15,10 @@ from rich.table import Table
 from rich.text import Text
 
 from ekss.cli._options import (
+    Columns,
     Data,
     Debug,
+    Decimal,
     DropColumn,
     Header,
     IdColumn,
@@ -126,6 +128,8 @@ def theory(
     id_column: IdColumn = None,
     header: Header = None,
     drop_column: DropColumn = None,
+    columns: Columns = None,
+    decimal: Decimal = None,
     dim: Dim = None,
     q: Neighbours = None,
     members: Members = 1000,
@@ -172,6 +176,8 @@ def theory(
             drop=tuple(drop_column or ()),
             labels=labels,
             labels_key=labels_key,
+            take=columns,
+            decimal=decimal,
         )
         read_in = read(source)
         if read_in.labels is None:
@@ -180,7 +186,8 @@ def theory(
                 "--labels, or with --labels-key if they are in the data file"
             )
         voice = Voice(silent)
-        voice.warn([f"{read_in.points.source}: {text}" for text in left_out(read_in)])
+        told = [*left_out(read_in), *read_in.points.notes]
+        voice.warn([f"{read_in.points.source}: {text}" for text in told])
         voice.warn(doubts(read_in))
         file = source.label_file.name if source.label_file else ""
         with Console(stderr=True, quiet=silent).status("reading") as status:

@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 from ekss.runtime.memory import Limit, OverLimit, limit_of
 from ekss.runtime.untrusted import why_not_regular
 
+# What to do about a value that is not there.
+FILL_IN = "fill it in or remove the row, or pass allow_missing=True for NaN"
+
 _LONGEST = 200
 _LISTED = 12
 _CHECKED_ROWS = 4096
@@ -54,8 +57,8 @@ class Points:
     Attributes
     ----------
     points : ndarray of shape (n_samples, n_features)
-        float32 where the file has float32 or less, else float64; finite, but for NaN
-        where entries may be missing.
+        float32 where the file has float32 or less, else float64; finite, or NaN
+        where a value is missing and that is allowed.
     ids : tuple of str or None
         Names of the points: an id column, or the files of a folder of images.
     kind : {"table", "images", "tracks"}
@@ -75,7 +78,12 @@ class Points:
         Name of the column of a table that ``ids`` come from.
     left_out : tuple of str
         Columns of a table that are neither features nor ids and were not dropped by
-        the caller: identifiers, and what is not among ``columns``.
+        the caller: identifiers, text, dates, empty ones, and what was not asked for.
+    identifiers : tuple of str
+        Those of ``left_out`` that tell records apart.
+    notes : tuple of str
+        What a person should know about the reading: why columns were left out, what
+        was found before the table, how the text is encoded.
 
     See Also
     --------
@@ -92,6 +100,8 @@ class Points:
     columns: tuple[str, ...] | None = None
     id_name: str | None = None
     left_out: tuple[str, ...] = ()
+    identifiers: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @contextmanager
@@ -120,15 +130,15 @@ def reading(path: Path, kind: str) -> Iterator[None]:
         ) from error
 
 
-def require(module: str, purpose: str) -> Any:
-    """Import a module of the extra ``files``, or say how to install it."""
+def require(module: str, purpose: str, extra: str = "files") -> Any:
+    """Import a module of an extra, or say how to install it."""
     try:
         return import_module(module)
     except ImportError as error:
         package = module.split(".")[0].replace("PIL", "pillow")
         raise InputError(
             f"{purpose} needs {package}, which is not installed; install it with: "
-            "pip install 'ekss[files]'"
+            f"pip install 'ekss[{extra}]'"
         ) from error
 
 
@@ -173,11 +183,11 @@ def check_points(
     least_rows: int,
     place: Callable[[int, int], str] = "row {}, column {} (counted from 0)".format,
     *,
-    missing: bool = False,
+    allow_missing: bool = False,
 ) -> None:
     """Refuse too few points, no features, and values that are not finite.
 
-    With ``missing`` NaN is allowed.
+    With ``allow_missing`` NaN is.
     """
     n_points, n_features = points.shape
     if not points.size:
@@ -192,15 +202,14 @@ def check_points(
             "are the points"
         )
     for first in range(0, n_points, _CHECKED_ROWS):
-        some = points[first : first + _CHECKED_ROWS]
-        finite = np.isfinite(some)
-        if missing:
-            finite |= np.isnan(some)
-        if not finite.all():
-            row, column = np.argwhere(~finite)[0] + (first, 0)
+        block = points[first : first + _CHECKED_ROWS]
+        good = ~np.isinf(block) if allow_missing else np.isfinite(block)
+        if not good.all():
+            row, column = np.argwhere(~good)[0] + (first, 0)
+            value = points[row, column]
+            remedy = FILL_IN if np.isnan(value) else "correct it or remove the row"
             raise InputError(
-                f"{source} holds {points[row, column]} at {place(row, column)}; fill "
-                "it in or remove the row"
+                f"{source} holds {value} at {place(row, column)}; {remedy}"
             )
 
 

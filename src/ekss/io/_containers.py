@@ -6,7 +6,7 @@ import math
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ekss.io._base import InputError, check_size, listed, reading, require
+from ekss.io._spool import is_large, spooled
 from ekss.runtime import foreign
 from ekss.runtime.memory import Limit
 from ekss.runtime.untrusted import check_members
@@ -31,6 +32,7 @@ class Entry:
 
     ``type`` is the name of its type, ``kind`` numpy's letter of it ("O" for all that
     is not a plain array), ``bytes`` what reading takes by the size it declares.
+    ``map``, where there is one, leaves the numbers on the disk.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Entry:
     kind: str
     bytes: int
     load: Callable[[], NDArray[Any]]
+    map: Callable[[], NDArray[Any]] | None = None
 
     @property
     def is_numeric(self) -> bool:
@@ -56,10 +59,13 @@ def read_array(
     may_be: Callable[[Entry], bool],
     purpose: str,
     limit: Limit,
+    *,
+    in_blocks: bool = False,
 ) -> tuple[str, NDArray[Any]]:
     """Read the array called ``key``, or the only one that ``may_be`` meant.
 
     The name is empty in a .npy file; ``purpose`` says in messages what is looked for.
+    With ``in_blocks`` a large table stays on the disk.
     """
     ending = path.suffix.lower()
     with reading(path, f"a {ending} file"), _OPENERS[ending](path) as entries:
@@ -85,6 +91,9 @@ def read_array(
         if not found:
             raise InputError(f"{path} holds no array; name a file that holds {purpose}")
         entry = found[0]
+        large = entry.is_numeric and is_large(entry.shape)
+        if in_blocks and large and entry.map is not None:
+            return entry.name, entry.map()
         check_size(path, entry.bytes + _converted(entry), limit)
         return entry.name, entry.load()
 
@@ -135,14 +144,23 @@ def _npy_entry(path: Path, name: str, size: int, opened: Callable[[], Any]) -> E
         with opened() as stream:
             return np.load(stream, allow_pickle=False)
 
-    return Entry(name, shape, dtype.name, dtype.kind, declared, load)
+    def mapped() -> NDArray[Any]:
+        if held != declared:
+            raise ValueError(f"it declares {declared} bytes of numbers but has {held}")
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+
+    about = name, shape, dtype.name, dtype.kind, declared, load
+    return Entry(*about, None if name else mapped)
 
 
 @contextmanager
 def _open_foreign(path: Path) -> Iterator[list[Entry]]:
-    if path.suffix.lower() != ".mat" or _is_hdf5(path):
+    is_hdf5 = path.suffix.lower() != ".mat" or _is_hdf5(path)
+    if is_hdf5:
         require("h5py", f"reading {path.name}, which is HDF5,")
-    yield [_foreign_entry(path, variable) for variable in foreign.variables(path)]
+    entries = [_foreign_entry(path, variable) for variable in foreign.variables(path)]
+    # MATLAB's own format has no way to read a part.
+    yield entries if is_hdf5 else [replace(entry, map=None) for entry in entries]
 
 
 def _foreign_entry(path: Path, variable: foreign.Variable) -> Entry:
@@ -157,7 +175,25 @@ def _foreign_entry(path: Path, variable: foreign.Variable) -> Entry:
     # Here and in the decoder.
     needed = 2 * variable.bytes
     about = variable.name, variable.shape, variable.type, variable.kind
-    return Entry(*about, needed, load)
+    return Entry(*about, needed, load, partial(_spooled, path, variable))
+
+
+def _spooled(path: Path, variable: foreign.Variable) -> NDArray[Any]:
+    itemsize = variable.bytes // math.prod(variable.shape)
+    write = partial(foreign.write_rows, path, variable)
+    return spooled(path, variable.shape, itemsize, write)
+
+
+@contextmanager
+def _open_zarr(path: Path) -> Iterator[list[Entry]]:
+    require("zarr", f"reading {path.name}", "zarr")
+    yield [_zarr_entry(path, variable) for variable in foreign.zarr_variables(path)]
+
+
+def _zarr_entry(path: Path, variable: foreign.Variable) -> Entry:
+    about = variable.name, variable.shape, variable.type, variable.kind
+    on_disk = partial(_spooled, path, variable)
+    return Entry(*about, variable.bytes, lambda: np.array(on_disk()), on_disk)
 
 
 def _is_hdf5(path: Path) -> bool:
@@ -173,5 +209,6 @@ _OPENERS: dict[str, Callable[[Path], Any]] = {
     ".mat": _open_foreign,
     ".h5": _open_foreign,
     ".hdf5": _open_foreign,
+    ".zarr": _open_zarr,
 }
 CONTAINERS = tuple(_OPENERS)

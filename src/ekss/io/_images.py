@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +22,12 @@ from ekss.io._base import (
 from ekss.runtime import foreign
 from ekss.runtime.memory import Limit
 
-IMAGES = (".png", ".jpg", ".jpeg", ".pgm")
+# Files of several images, one to a page.
+STACKS = (".tif", ".tiff")
+IMAGES = (".png", ".jpg", ".jpeg", ".pgm", *STACKS)
 Size = tuple[int, int]
 
-_FORMATS = ("PNG", "JPEG", "PPM")
+_FORMATS = ("PNG", "JPEG", "PPM", "TIFF")
 # 8192 x 8192: more than cameras have, and 0.5 GB as numbers.
 _MOST_PIXELS = 2**26
 _LUMINANCE = (0.299, 0.587, 0.114)
@@ -50,14 +54,18 @@ def image_paths(folder: Path) -> list[Path]:
     return sorted(found)
 
 
-def read_images(folder: Path, size: Size | None, grey: bool, limit: Limit) -> Points:
-    """Read images of one size, or make them of one size, one in memory at a time."""
-    paths = image_paths(folder)
-    first = _read_image(paths[0], size, grey)
-    check_size(folder, len(paths) * first.size * 8, limit)
-    stack = np.empty((len(paths), *first.shape))
-    for number, path in enumerate(paths):
-        image = _read_image(path, size, grey) if number else first
+def read_images(place: Path, size: Size | None, grey: bool, limit: Limit) -> Points:
+    """Read images of one size, or make them of one size, one in memory at a time.
+
+    ``place`` is a folder, or a file of several images.
+    """
+    paths = image_paths(place) if place.is_dir() else [place]
+    pages = [(path, page) for path in paths for page in range(_n_pages(path))]
+    first = _read_image(*pages[0], size, grey)
+    check_size(place, len(pages) * first.size * 8, limit)
+    stack = np.empty((len(pages), *first.shape))
+    for number, (path, page) in enumerate(pages):
+        image = _read_image(path, page, size, grey) if number else first
         if image.ndim != first.ndim:
             raise InputError(
                 f"{path} and {paths[0]} are not both grey or both in colour; read "
@@ -70,8 +78,25 @@ def read_images(folder: Path, size: Size | None, grey: bool, limit: Limit) -> Po
                 "image_size=(height, width) to resize all"
             )
         stack[number] = image
-    ids = tuple(path.relative_to(folder).as_posix() for path in paths)
-    return _as_points(stack, folder.name, ids)
+    ids = None if paths == [place] else tuple(_ids(place, pages))
+    return _as_points(stack, place.name, ids)
+
+
+def _ids(folder: Path, pages: list[tuple[Path, int]]) -> Iterator[str]:
+    """Yield the names of images; of those in one file the page, counted from 0."""
+    count = Counter(path for path, _ in pages)
+    for path, page in pages:
+        name = path.relative_to(folder).as_posix()
+        yield name if count[path] == 1 else f"{name}#{page}"
+
+
+def _n_pages(path: Path) -> int:
+    if path.suffix.lower() not in STACKS:
+        return 1
+    require("PIL.Image", "reading images")
+    check_file(path)
+    with reading(path, "an image"):
+        return foreign.n_pages(path, _FORMATS)
 
 
 def images_of_stack(
@@ -102,11 +127,11 @@ def _as_points(
     )
 
 
-def _read_image(path: Path, size: Size | None, grey: bool) -> NDArray[Any]:
+def _read_image(path: Path, page: int, size: Size | None, grey: bool) -> NDArray[Any]:
     require("PIL.Image", "reading images")
     check_file(path)
     with reading(path, "an image"):
-        pixels = foreign.image(path, _FORMATS, _MOST_PIXELS, grey)
+        pixels = foreign.image(path, _FORMATS, _MOST_PIXELS, grey, page)
     return pixels if size is None else _resized(pixels, size)
 
 

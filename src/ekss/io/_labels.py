@@ -23,8 +23,10 @@ from ekss.io._base import (
 )
 from ekss.io._containers import Entry, read_array
 from ekss.io._images import image_paths
+from ekss.io._packed import is_packed, unpacked
 from ekss.io._points import kind_of
 from ekss.io._tables import is_number, quoted
+from ekss.io._text import iter_rows, sniff
 from ekss.runtime.files import write_atomically
 
 _LABEL_NAMES = ("label", "labels", "class", "cluster", "target", "y")
@@ -83,8 +85,13 @@ def read_labels(
             raise InputError(
                 f"{name}={value!r} has no meaning for {path}; leave it out"
             )
-    if kind == "folder":
+    if is_packed(path):
+        with unpacked(path, limit) as inner:
+            return read_labels(inner, key=key, column=column, memory_limit=memory_limit)
+    if kind == "images" and path.is_dir():
         return _checked(_folder_names(path), str(path))
+    if kind == "images":
+        raise InputError(f"{path} holds images, no labels; name a file that has them")
     if kind == "arrays":
         name, values = read_array(path, key, _may_be_labels, "labels", limit)
         return _checked(values, f"{path}[{name}]" if name else str(path))
@@ -207,8 +214,11 @@ def _from_parquet(path: Path, column: str | int | None) -> NDArray[np.int64]:
 
 def _from_text(path: Path, column: str | int | None) -> NDArray[np.int64]:
     """Read the columns that may be labels; memory is that of their texts."""
-    rows = tables.iter_rows(path)
-    _, head = tables.first_row(path, rows)
+    dialect = sniff(path)
+    rows = iter_rows(path, dialect)
+    head = next((row for _, row in rows), None)
+    if head is None:
+        raise tables.no_row(path)
     names = [name.strip() for name in head]
     at = _candidates(path, names, column)
     kept: dict[int, list[str]] = {i: [] for i in at}

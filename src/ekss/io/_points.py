@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,15 @@ from ekss.io._base import (
     reading_limit,
 )
 from ekss.io._containers import CONTAINERS, Entry, read_array
-from ekss.io._images import IMAGES, Size, images_of_stack, read_images
+from ekss.io._images import IMAGES, STACKS, Size, images_of_stack, read_images
+from ekss.io._packed import is_packed, unpacked, unpacked_name
 from ekss.io._tables import TABLES, Choice, read_table
+from ekss.io._text import DECIMALS
+from ekss.runtime.memory import Limit
+from ekss.runtime.rows import is_memory_map
 
 _LARGEST_SIDE = 4096
+_SHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
 
 
 def read_points(
@@ -34,19 +40,24 @@ def read_points(
     image_size: tuple[int, int] | None = None,
     grey: bool = True,
     drop: Sequence[str | int] = (),
+    take: Sequence[str | int] = (),
     columns: Sequence[str] | None = None,
+    decimal: str | None = None,
+    allow_missing: bool = False,
     least_rows: int = 2,
-    missing: bool = False,
     mask: str | None = None,
     memory_limit: int | str | None = None,
+    in_blocks: bool = False,
 ) -> Points:
     r"""Read points from a file, or images from a folder.
 
     Parameters
     ----------
     path : path-like
-        A file that ends in .npy, .npz, .csv, .tsv, .parquet, .mat (any version), .h5
-        or .hdf5, or a folder with .png, .jpg, .jpeg or .pgm images.
+        A file that ends in .npy, .npz, .csv, .tsv, .txt, .dat, .data, .tab, .parquet,
+        .mat (any version), .h5, .hdf5, .tif or .tiff, each also packed (.csv.gz, .bz2,
+        .xz, .zip), a .zarr directory, or a folder with .png, .jpg, .jpeg, .pgm or .tif
+        images.
     key : str, default=None
         Name of the array in .npz, .mat or .h5 (there with its groups: "group/data").
         None takes the only array that may hold points: numbers, two or three axes,
@@ -69,16 +80,25 @@ def read_points(
         per pixel. Only images are concerned.
     drop : sequence of str or int, default=()
         Columns of a table to leave out, such as one of true labels.
+    take : sequence of str or int, default=()
+        Columns of a table to take for features, by name, by number from 0, or as
+        ranges such as "2-5" or "width:depth", both ends included; others are left
+        out. () takes all columns of numbers.
     columns : sequence of str, default=None
         Names of the columns to take for features, in this order, wherever they stand
         in the table: missing ones are refused, others left out. Without names in the
         file nothing can be matched: it is read whole, and ``feature_names`` is None.
+    decimal : {".", ","}, default=None
+        Decimal mark of a table in text; the other mark may stand between thousands.
+        None finds it, and refuses a file that does not tell, such as one with 1,234
+        and no other number with a comma.
+    allow_missing : bool, default=False
+        Whether entries may be missing: NaN in arrays, and in tables empty cells, NA,
+        NaN, null and the like, which give NaN. Otherwise they are refused with their
+        place.
     least_rows : int, default=2
         Refuse fewer points. To cluster takes two; one is enough for a model that is
         fitted already.
-    missing : bool, default=False
-        Whether entries may be missing: NaN in arrays; nothing, NA, N/A, NaN, null or
-        None in tables. They become NaN; otherwise they are refused.
     mask : str, default=None
         Name of an array of the same .npz, .mat or .h5 file that is zero where entries
         are missing: of the shape of the array, or of tracks one number per point and
@@ -86,6 +106,12 @@ def read_points(
     memory_limit : int, str or None, default=None
         Most memory that the process may take, in bytes or as "4GB"; a file that
         declares more is refused before it is read. None is what the machine has free.
+    in_blocks : bool, default=False
+        Whether a large table (over 256 MB and 20,000 rows) in .npy, .h5, .zarr or
+        .parquet may stay on the disk: ``points`` is then a memory map, of the file or
+        of a temporary one without name, in the type that the file has, and is not
+        checked for values that are not finite. EKSS reads it block by block and does
+        check.
 
     Returns
     -------
@@ -137,7 +163,28 @@ def read_points(
             "id_column=True names no column; pass a name or a number, None to look for "
             "one, or False for none"
         )
+    if decimal is not None and decimal not in DECIMALS:
+        raise InputError(f"decimal={decimal!r} is no decimal mark; pass '.' or ','")
     kind, limit = kind_of(path), reading_limit(memory_limit)
+    if is_packed(path):
+        with unpacked(path, limit) as inner:
+            found = read_points(
+                inner,
+                key=key,
+                id_column=id_column,
+                header=header,
+                image_size=image_size,
+                grey=grey,
+                drop=drop,
+                take=take,
+                columns=columns,
+                decimal=decimal,
+                allow_missing=allow_missing,
+                mask=mask,
+                least_rows=least_rows,
+                memory_limit=memory_limit,
+            )
+        return replace(found, source=found.source.replace(inner.name, path.name))
     if kind == "table":
         if key is not None or image_size is not None or mask is not None:
             raise InputError(
@@ -145,49 +192,78 @@ def read_points(
                 "image_size and mask out"
             )
         wanted = None if columns is None else tuple(columns)
-        choice = Choice(id_column, header, tuple(drop), wanted, bool(missing))
-        return read_table(path, choice, least_rows, limit)
-    if mask is not None and kind == "folder":
-        raise InputError(f"{path} is a folder, without a mask; leave mask out")
-    if id_column is not None or header != "auto" or drop:
+        picked = tuple(drop), wanted, tuple(take)
+        choice = Choice(id_column, header, *picked, decimal, allow_missing)
+        return read_table(path, choice, least_rows, limit, in_blocks=in_blocks)
+    if id_column is not None or header != "auto" or drop or take or decimal is not None:
         raise InputError(
-            f"{path} is not a table; id_column, header and drop are for "
+            f"{path} is not a table; id_column, header, drop, take and decimal are for "
             f"{', '.join(TABLES)}"
         )
-    if kind == "folder":
-        if key is not None:
-            raise InputError(f"{path} is a folder, without keys; leave the key out")
+    if kind == "images":
+        if key is not None or mask is not None:
+            raise InputError(
+                f"{path} holds images, without keys or masks; leave key and mask out"
+            )
         where, found = str(path), read_images(path, image_size, grey, limit)
     else:
-
-        def may_be(entry: Entry) -> bool:
-            return _may_be_points(entry) and entry.name != mask
-
-        name, array = read_array(path, key, may_be, "points", limit)
-        if mask is not None:
-            _, seen = read_array(path, mask, may_be, "a mask", limit)
-            array = _hidden(as_floats(array, str(path)), seen, f"{path}[{mask}]")
-        suffix = f"[{name}]" if name else ""
-        where = f"{path}{suffix}"
-        found = _interpreted(array, where, f"{path.name}{suffix}", image_size, grey)
-    check_points(found.points, where, least_rows, missing=missing)
+        where, array = _array(path, key, mask, limit, in_blocks)
+        source = where.replace(str(path), path.name, 1)
+        if is_memory_map(array):
+            return Points(array, source=source)
+        found = _interpreted(array, where, source, image_size, grey)
+    check_points(found.points, where, least_rows, allow_missing=allow_missing)
     return found
 
 
+def _array(
+    path: Path, key: str | None, mask: str | None, limit: Limit, in_blocks: bool
+) -> tuple[str, NDArray[Any]]:
+    """Return the array of points with its place, NaN where a mask hides entries."""
+
+    def may_be(entry: Entry) -> bool:
+        return _may_be_points(entry) and entry.name != mask
+
+    in_blocks = in_blocks and mask is None
+    name, array = read_array(path, key, may_be, "points", limit, in_blocks=in_blocks)
+    if mask is not None:
+        _, seen = read_array(path, mask, may_be, "a mask", limit)
+        array = _hidden(as_floats(array, str(path)), seen, f"{path}[{mask}]")
+    return f"{path}[{name}]" if name else str(path), array
+
+
 def kind_of(path: Path) -> str:
-    """Return "folder", "table" or "arrays"; refuse files of other kinds."""
+    """Return "images", "table" or "arrays"; refuse files of other kinds."""
     if path.is_dir():
-        return "folder"
+        return "arrays" if path.suffix.lower() == ".zarr" else "images"
     check_file(path)
-    suffix = path.suffix.lower()
+    inner = unpacked_name(path)
+    suffix = inner.suffix.lower()
+    if suffix in STACKS:
+        return "images"
     if suffix not in (*TABLES, *CONTAINERS):
-        ending = f"ends in {path.suffix}" if suffix else "has no ending"
+        ending = f"ends in {inner.suffix}" if suffix else "has no ending"
         hint = "; for images name their folder" if suffix in IMAGES else ""
+        if suffix in _SHEETS:
+            hint = "; save the sheet as .csv"
+        known = ", ".join((*TABLES, *CONTAINERS, *STACKS))
         raise InputError(
             f"{path} {ending}, which cannot be read; name a file that ends in one of "
-            f"{', '.join((*TABLES, *CONTAINERS))}, or a folder of images{hint}"
+            f"{known}, or a folder of images{hint}"
         )
     return "table" if suffix in TABLES else "arrays"
+
+
+def is_table(path: str | os.PathLike[str]) -> bool:
+    """Tell by its name whether a file is a table with columns.
+
+    Examples
+    --------
+    >>> from ekss.io import is_table
+    >>> is_table("points.csv.gz"), is_table("points.npy")
+    (True, False)
+    """
+    return unpacked_name(Path(path)).suffix.lower() in TABLES
 
 
 def _may_be_points(entry: Entry) -> bool:

@@ -31,6 +31,13 @@ _BLOCK = 2**22
 # Columns of a table that are decoded at once, and bytes that are read ahead for each.
 _COLUMNS = 64
 _BUFFER = 2**16
+# Bytes of an array on the disk that are read at once, about, if chunks allow it.
+_SLICE = 2**25
+# What packs the chunks of zarr; others may be pickle, or whatever is installed.
+_ZARR_CODECS = frozenset(
+    "blosc zlib gzip zstd lz4 bz2 lzma shuffle bytes crc32c transpose sharding_indexed "
+    "endian numcodecs.blosc numcodecs.zlib numcodecs.shuffle".split()
+)
 _GREY_MODES = ("1", "L", "LA", "I", "F")
 
 
@@ -74,13 +81,120 @@ def _variable(path: Path, name: str) -> Iterator[Message]:
     return _parts(found)
 
 
-def _image(path: Path, formats: list[str], most: int, grey: bool) -> Iterator[Message]:
+def _rows(path: Path, name: str) -> Iterator[Message]:
+    """Send an array of an HDF5 file or a zarr directory, read some rows at a time."""
+    import h5py
+
+    if path.is_dir():
+        yield from _sliced(_zarr_array(path, name), turned=False)
+        return
+    with h5py.File(path, "r") as file:
+        about, item, turned = _datasets(file, path)[name]
+        if about["kind"] not in "biuf" or not isinstance(item, h5py.Dataset):
+            raise ValueError("it holds no plain numbers")
+        _check_own(item)
+        yield from _sliced(item, turned)
+
+
+def _sliced(item: Any, turned: bool) -> Iterator[Message]:
+    """Yield what an array on the disk is, and then its rows block by block."""
+    shape = tuple(item.shape[::-1] if turned else item.shape)
+    yield {"dtype": item.dtype.str, "shape": shape, "turned": False}, b""
+    chunk = (item.chunks or (1,))[-1 if turned else 0]
+    each = math.prod(shape[1:]) * item.dtype.itemsize
+    step = max(_SLICE // max(each, 1) // chunk, 1) * chunk
+    for first in range(0, shape[0], step):
+        some = slice(first, first + step)
+        block = np.asarray(item[..., some]).T if turned else np.asarray(item[some])
+        yield {}, np.ascontiguousarray(block).reshape(-1).view(np.uint8)
+
+
+def _zarr_variables(path: Path) -> Iterator[Message]:
+    """Tell which arrays a zarr directory holds."""
+    names = (
+        [""]
+        if _is_zarr_array(path)
+        else sorted(
+            folder.relative_to(path).as_posix()
+            for folder in path.rglob("*")
+            if _is_zarr_array(folder)
+        )
+    )
+    entries = []
+    for name in names:
+        array = _zarr_array(path, name)
+        kind, size = array.dtype.kind, array.dtype.itemsize
+        entries.append(_entry(name, array.shape, array.dtype.name, kind, size))
+    yield {"entries": entries}, b""
+
+
+def _is_zarr_array(folder: Path) -> bool:
+    if (folder / ".zarray").is_file():
+        return True
+    about = folder / "zarr.json"
+    return about.is_file() and _json_of(about).get("node_type") == "array"
+
+
+def _json_of(path: Path) -> dict[str, Any]:
+    if path.stat().st_size > _BLOCK:
+        raise ValueError(f"{path.name} is no description of an array: it is too long")
+    found = json.loads(path.read_text(encoding="utf-8"))
+    return found if isinstance(found, dict) else {}
+
+
+def _zarr_array(path: Path, name: str) -> Any:
+    """Open an array, after a look at its codecs: some would run code."""
+    import zarr
+
+    folder = path / name if name else path
+    for file in folder.rglob("*"):
+        if file.is_symlink() or not (file.is_file() or file.is_dir()):
+            raise ValueError(f"{file.name} in it is a link or no regular file")
+    old, new = folder / ".zarray", folder / "zarr.json"
+    about = _json_of(old if old.is_file() else new)
+    codecs = [about.get("compressor"), *(about.get("filters") or [])]
+    codecs += _nested_codecs(about.get("codecs") or [])
+    for codec in codecs:
+        known = codec.get("id", codec.get("name")) if isinstance(codec, dict) else codec
+        if known is not None and known not in _ZARR_CODECS:
+            raise ValueError(f"it is packed by {known!r}, which is not read")
+    array = zarr.open_array(folder, mode="r")
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"it holds {array.dtype}, no numbers")
+    return array
+
+
+def _nested_codecs(codecs: list[Any]) -> Iterator[Any]:
+    """Yield codecs, and those inside of shards."""
+    for codec in codecs:
+        yield codec
+        settings = codec.get("configuration") if isinstance(codec, dict) else None
+        for key in ("codecs", "index_codecs"):
+            inner = (settings or {}).get(key)
+            if isinstance(inner, list):
+                yield from _nested_codecs(inner)
+
+
+def _pages(path: Path, formats: list[str]) -> Iterator[Message]:
+    """Tell how many images a file holds."""
+    from PIL import Image
+
+    Image.MAX_IMAGE_PIXELS = None
+    with Image.open(path, formats=formats) as image:
+        yield {"pages": getattr(image, "n_frames", 1)}, b""
+
+
+def _image(
+    path: Path, formats: list[str], most: int, grey: bool, page: int
+) -> Iterator[Message]:
     """Send the pixels of an image."""
     from PIL import Image, ImageOps
 
     # The limit is ours.
     Image.MAX_IMAGE_PIXELS = None
     with Image.open(path, formats=formats) as image:
+        if page:
+            image.seek(page)
         if image.width * image.height > most:
             raise ValueError(
                 f"it has {image.width} x {image.height} pixels, more than {most}"
@@ -102,13 +216,38 @@ def _table_size(path: Path) -> Iterator[Message]:
     yield {"rows": about.num_rows, "columns": about.num_columns, "stored": stored}, b""
 
 
-def _table(path: Path) -> Iterator[Message]:
-    """Send a .parquet file, some columns after the other, in streams of Arrow."""
+def _table_rows(path: Path, columns: list[str], dtype: str) -> Iterator[Message]:
+    """Send columns of a .parquet file as one matrix, some rows at a time."""
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False) as file:
+        shape = file.metadata.num_rows, len(columns)
+        yield {"dtype": dtype, "shape": shape, "turned": False}, b""
+        step = max(_BLOCK // (8 * len(columns)), 1)
+        for batch in file.iter_batches(step, columns=columns, use_threads=False):
+            block = np.empty((batch.num_rows, len(columns)), dtype)
+            for at, name in enumerate(columns):
+                values = batch.column(name)
+                if str(values.type).startswith(("decimal", "bool")):
+                    values = values.cast(
+                        "float64" if values.type != "bool" else "uint8"
+                    )
+                block[:, at] = values.to_numpy(zero_copy_only=False)
+            yield {}, block.reshape(-1).view(np.uint8)
+
+
+def _table(path: Path, columns: list[str] | None) -> Iterator[Message]:
+    """Send a .parquet file, some columns after the other, in streams of Arrow.
+
+    ``columns`` chooses some of them; of none, only what the columns are is sent.
+    """
     from pyarrow import parquet
 
     with parquet.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False) as file:
         schema = file.schema_arrow
-        names = schema.names
+        if columns:
+            schema = schema.empty_table().select(columns).schema
+        names = [] if columns == [] else schema.names
         yield {}, _streamed(schema.empty_table().to_batches(), schema)
         step = _COLUMNS if len(set(names)) == len(names) else len(names)
         for first in range(0, len(names), step):
@@ -202,29 +341,37 @@ def _hdf5(path: Path, name: str | None) -> list[dict[str, Any]] | NDArray[Any]:
     import h5py
 
     with h5py.File(path, "r") as file:
-        found: dict[str, tuple[dict[str, Any], Any]] = {}
-        # Everything in MATLAB's files runs along the last axis first.
-        always_turned = path.suffix.lower() == ".mat"
-
-        def visit(key: str, item: Any) -> None:
-            if key.startswith("#"):
-                return
-            if "MATLAB_sparse" in item.attrs:
-                sides = int(item.attrs["MATLAB_sparse"]), len(_own(item, "jc")) - 1
-                found[key] = (_entry(key, sides, "sparse", "f"), _of_columns)
-            elif (
-                isinstance(item, h5py.Dataset)
-                and "MATLAB_sparse" not in item.parent.attrs
-            ):
-                turned = always_turned or "MATLAB_class" in item.attrs
-                found[key] = (_of_dataset(key, item, turned), _values(turned))
-
-        # Neither soft nor external links are followed.
-        file.visititems(visit)
+        found = _datasets(file, path)
         if name is None:
-            return [about for about, _ in found.values()]
-        about, load = found[name]
-        return _sendable(load(file[name], about["shape"]))
+            return [about for about, _, _ in found.values()]
+        about, item, turned = found[name]
+        load = _values(turned) if isinstance(item, h5py.Dataset) else _of_columns
+        return _sendable(load(item, about["shape"]))
+
+
+def _datasets(file: Any, path: Path) -> dict[str, tuple[dict[str, Any], Any, bool]]:
+    """Return what a file holds: what is told of it, the item, if its axes turn."""
+    import h5py
+
+    found: dict[str, tuple[dict[str, Any], Any, bool]] = {}
+    # Everything in MATLAB's files runs along the last axis first.
+    always_turned = path.suffix.lower() == ".mat"
+
+    def visit(key: str, item: Any) -> None:
+        if key.startswith("#"):
+            return
+        if "MATLAB_sparse" in item.attrs:
+            sides = int(item.attrs["MATLAB_sparse"]), len(_own(item, "jc")) - 1
+            found[key] = (_entry(key, sides, "sparse", "f"), item, False)
+        elif (
+            isinstance(item, h5py.Dataset) and "MATLAB_sparse" not in item.parent.attrs
+        ):
+            turned = always_turned or "MATLAB_class" in item.attrs
+            found[key] = (_of_dataset(key, item, turned), item, turned)
+
+    # Neither soft nor external links are followed.
+    file.visititems(visit)
+    return found
 
 
 def _of_dataset(key: str, item: Any, turned: bool) -> dict[str, Any]:
@@ -295,9 +442,13 @@ def _dense(matrix: Any) -> NDArray[Any]:
 _TASKS: dict[str, Callable[..., Iterator[Message]]] = {
     "variables": _variables,
     "variable": _variable,
+    "rows": _rows,
+    "zarr variables": _zarr_variables,
+    "pages": _pages,
     "image": _image,
     "table size": _table_size,
     "table": _table,
+    "table rows": _table_rows,
 }
 
 if __name__ == "__main__":

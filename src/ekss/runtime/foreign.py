@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock, Timer
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,11 @@ _TEXT = 2**27
 _PATIENCE = 10.0
 _SLOWEST = 10e6
 _PLAIN = "biufcU"
+# Memory to read some rows at a time: chunks of an array, a page of a column, and the
+# threads of zarr, which claim addresses for each.
+_CHUNK = 300_000_000
+_PAGE = 2**22
+_ZARR = 3_000_000_000
 
 
 @dataclass(frozen=True)
@@ -96,8 +101,65 @@ def load(path: Path, variable: Variable) -> NDArray[Any]:
         return _taken(answer, most)
 
 
+def zarr_variables(path: Path) -> list[Variable]:
+    """Return which arrays a zarr directory holds; the only one may have no name."""
+    with _asked("zarr variables", path, 0, more=_ZARR) as answer:
+        head = _first(answer)
+        return [
+            Variable(one["name"], tuple(one["shape"]), *(one[k] for k in _REST))
+            for one in head["entries"]
+        ]
+
+
+def write_rows(path: Path, variable: Variable, stream: IO[bytes]) -> np.dtype[Any]:
+    """Write the numbers of an array of HDF5 or zarr, some rows at a time.
+
+    Returns their type; the shape is that of the variable. No more than a block is in
+    memory, here or in the decoder.
+    """
+    more = _ZARR if path.is_dir() else _CHUNK
+    size, name = variable.bytes, variable.name
+    with _asked("rows", path, size, more=more, name=name) as answer:
+        return _copied(answer, variable.shape, stream)
+
+
+def write_table_rows(
+    path: Path, columns: Sequence[str], dtype: str, n_rows: int, stream: IO[bytes]
+) -> None:
+    """Write columns of a .parquet file as one matrix, some rows at a time."""
+    names, size = list(columns), 8 * n_rows * len(columns)
+    more = _CHUNK + _PAGE * len(names)
+    with _asked(
+        "table rows", path, size, more=more, columns=names, dtype=dtype
+    ) as answer:
+        _copied(answer, (n_rows, len(names)), stream)
+
+
+def _copied(answer: Answer, shape: tuple[int, ...], stream: IO[bytes]) -> np.dtype[Any]:
+    """Write the blocks of an array to a file, no more than were declared."""
+    head = _first(answer)
+    dtype = np.dtype(head["dtype"])
+    if dtype.kind not in "biuf" or tuple(head["shape"]) != tuple(shape):
+        raise ValueError("it holds something else than it declares")
+    left = math.prod(shape) * dtype.itemsize
+    for about, source in answer:
+        left -= about["bytes"]
+        if left < 0:
+            raise ValueError("it holds more than it declares")
+        stream.write(source.read(about["bytes"]))
+    if left:
+        raise EOFError
+    return dtype
+
+
+def n_pages(path: Path, formats: Sequence[str]) -> int:
+    """Return the number of images in a file."""
+    with _asked("pages", path, 0, formats=list(formats)) as answer:
+        return int(_first(answer)["pages"])
+
+
 def image(
-    path: Path, formats: Sequence[str], most_pixels: int, grey: bool
+    path: Path, formats: Sequence[str], most_pixels: int, grey: bool, page: int = 0
 ) -> NDArray[Any]:
     """Return the pixels of an image: height x width, or height x width x 3.
 
@@ -110,8 +172,11 @@ def image(
         Larger images are refused.
     grey : bool
         Whether to turn colour into grey.
+    page : int, default=0
+        Which one, where a file holds several.
     """
-    options = {"formats": list(formats), "most": most_pixels, "grey": grey}
+    options: dict[str, Any] = {"formats": list(formats), "most": most_pixels}
+    options |= {"grey": grey, "page": page}
     # Pixels of 4 bytes, before and after they are turned.
     with _asked("image", path, 4 * most_pixels, **options) as answer:
         return _taken(answer, 4 * most_pixels)
@@ -138,15 +203,19 @@ def table_size(path: Path) -> TableSize:
         return TableSize(head["rows"], head["columns"], head["stored"])
 
 
-def table(path: Path) -> Any:
-    """Return a .parquet file as a table of pyarrow."""
+def table(path: Path, columns: Sequence[str] | None = None) -> Any:
+    """Return a .parquet file as a table of pyarrow, or some of its columns.
+
+    Of () only the names and types are read.
+    """
     from pyarrow import Table, chunked_array, ipc, py_buffer
 
     size = table_size(path).bytes
     left = 2 * size + _TEXT
-    with _asked("table", path, size) as answer:
+    chosen = None if columns is None else list(columns)
+    with _asked("table", path, size, columns=chosen) as answer:
         schema: Any = None
-        columns: dict[int, list[Any]] = {}
+        found: dict[int, list[Any]] = {}
         for head, stream in answer:
             left -= head["bytes"]
             if left < 0:
@@ -154,13 +223,13 @@ def table(path: Path) -> Any:
             content = py_buffer(stream.read(head["bytes"]))
             part = ipc.open_stream(content).read_all()
             if schema is None:
-                schema, columns = part.schema, {i: [] for i in range(part.num_columns)}
+                schema, found = part.schema, {i: [] for i in range(part.num_columns)}
                 continue
             for i, column in enumerate(part.columns, head["first"]):
-                columns[i] += column.chunks
+                found[i] += column.chunks
     if schema is None:
         raise ValueError("its decoder ended without an answer")
-    made = [chunked_array(columns[i], schema.field(i).type) for i in columns]
+    made = [chunked_array(found[i], schema.field(i).type) for i in found]
     return Table.from_arrays(made, schema=schema)
 
 
@@ -168,10 +237,13 @@ Answer = Iterator[tuple[dict[str, Any], Any]]
 
 
 @contextmanager
-def _asked(task: str, path: Path, size: int, **options: Any) -> Iterator[Answer]:
+def _asked(
+    task: str, path: Path, size: int, *, more: int | None = None, **options: Any
+) -> Iterator[Answer]:
     """Send a request; give the messages of the answer and the stream of their bytes.
 
-    A decoder that died is named by its end.
+    ``size`` bounds the time and, unless ``more`` does, the memory that the decoder may
+    take. A decoder that died is named by its end.
     """
     about = {"task": task, "path": os.path.abspath(path), "options": options}
     seconds = _PATIENCE + (size + path.stat().st_size) / _SLOWEST
@@ -183,7 +255,8 @@ def _asked(task: str, path: Path, size: int, **options: Any) -> Iterator[Answer]
         timer.start()
         answer = _messages(process.stdout)
         try:
-            request = json.dumps({**about, "most": 2 * size + _BESIDE})
+            most = (2 * size if more is None else more) + _BESIDE
+            request = json.dumps({**about, "most": most})
             process.stdin.write(request.encode() + b"\n")
             process.stdin.flush()
             yield answer

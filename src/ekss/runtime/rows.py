@@ -6,6 +6,7 @@ block, and never all brought into memory at once.
 
 from __future__ import annotations
 
+import mmap
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -98,6 +99,10 @@ _MOST_ROWS = 2**14
 _LEAST_ROWS = 64
 
 REAL_KINDS = "biuf"
+
+# Rows far from each other that are taken from a memory map before its pages are given
+# back: the system reads some 64 kB around each.
+_TAKEN_AT_ONCE = 1000
 
 
 def block_rows(n_features: int) -> int:
@@ -243,7 +248,17 @@ def validated_rows(
 
 
 def _not_a_number(X: Any) -> str | None:
-    """Say where a list, or an array of objects, has no number; None where all are."""
+    """Say where a list, a frame or an array of objects has no number; or its shape.
+
+    None where nothing is found.
+    """
+    if isinstance(X, np.ndarray) and X.ndim > 2 and X.size:
+        return (
+            f"X has shape {X.shape}, as images have, but points are the rows of a "
+            "matrix; pass X.reshape(len(X), -1)"
+        )
+    if hasattr(X, "columns") and hasattr(X, "drop"):
+        return _text_in_frame(X)
     is_of_objects = isinstance(X, np.ndarray) and X.dtype.kind == "O"
     if not isinstance(X, list | tuple) and not is_of_objects:
         return None
@@ -265,6 +280,31 @@ def _not_a_number(X: Any) -> str | None:
                 shown = text if len(text) < 80 else type(value).__name__
                 return f"X holds {shown} in row {i}, column {j}; pass numbers"
     return None
+
+
+def _text_in_frame(X: Any) -> str | None:
+    """Say which columns of a data frame of pandas or polars hold no numbers."""
+    found = {}
+    for name in X.columns:
+        values = np.asarray(X[name])
+        try:
+            values.astype(np.float64)
+        except (TypeError, ValueError):
+            found[name] = values[:1].tolist()[0]
+    if not found:
+        return None
+    first = next(iter(found))
+    text = repr(found[first])
+    shown = text if len(text) < 80 else type(found[first]).__name__
+    others = len(found) - 1
+    also = f" (and {others} more like it)" if others else ""
+    # Polars names columns without the word.
+    names = ", ".join(map(repr, list(found)[:10]))
+    word = "columns=" if hasattr(X, "iloc") else ""
+    return (
+        f"column {first!r} of X holds {shown}{also}, no number; leave text out: "
+        f"X.drop({word}[{names}])"
+    )
 
 
 def map_blocks(
@@ -335,7 +375,14 @@ class MemoryRows:
     def take(self, index: NDArray[np.int64]) -> NDArray[np.floating]:
         """Return a copy of the rows of these ascending numbers."""
         index = check_index(index, len(self.array))
-        taken = np.asarray(self.array[index])
+        if self.in_memory:
+            taken = np.asarray(self.array[index])
+            return finite_rows(taken, self.dtype, index, self.missing)
+        taken = np.empty((len(index), self.shape[1]), self.dtype)
+        for first in range(0, len(index), _TAKEN_AT_ONCE):
+            some = slice(first, first + _TAKEN_AT_ONCE)
+            taken[some] = self.array[index[some]]
+            give_back(self.array)
         return finite_rows(taken, self.dtype, index, self.missing)
 
     def map(
@@ -347,7 +394,7 @@ class MemoryRows:
         """Yield function(block, first_row) of consecutive blocks, run in threads."""
         return map_blocks(
             function,
-            lambda first, last: np.asarray(self.array[first:last]),
+            self._read,
             len(self.array),
             block_rows(self.shape[1]),
             self.dtype,
@@ -355,15 +402,39 @@ class MemoryRows:
             self.missing,
         )
 
+    def _read(self, first: int, last: int) -> NDArray[Any]:
+        if self.in_memory:
+            return np.asarray(self.array[first:last])
+        block = np.array(self.array[first:last])
+        give_back(self.array)
+        return block
+
 
 def is_memory_map(array: Any) -> bool:
     """Tell whether the array, or the one it is a view of, is a memory map."""
+    return _mapped(array) is not None
+
+
+def _mapped(array: Any) -> np.memmap[Any, Any] | None:
+    """Return the memory map that the array is, or is a view of."""
     while isinstance(array, np.ndarray):
         # What is computed from a memory map keeps its class, but not its file.
         if getattr(array, "_mmap", None) is not None:
-            return True
+            return array  # type: ignore[return-value]
         array = array.base
-    return False
+    return None
+
+
+def give_back(array: Any) -> None:
+    """Give the pages of a memory map back, which count as memory of the process.
+
+    They are read again where they are needed. On systems without ``madvise``, and for
+    a map whose changes are its own, nothing is done.
+    """
+    mapped = _mapped(array)
+    advice = getattr(mmap, "MADV_DONTNEED", None)
+    if mapped is not None and mapped.mode != "c" and advice is not None:
+        mapped._mmap.madvise(advice)  # type: ignore[attr-defined]
 
 
 # Blocks grow to the height of the chunks in the file, but not beyond this size.

@@ -9,6 +9,9 @@ import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 
+# Endings of packed files, after that of what is in them.
+PACKED = (".gz", ".bz2", ".xz", ".lzma", ".zip")
+
 _KINDS = {
     stat.S_IFDIR: "a directory",
     stat.S_IFIFO: "a pipe",
