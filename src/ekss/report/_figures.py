@@ -121,6 +121,11 @@ def text(
     return tag("text", escape(words), x=x, y=y, **about)
 
 
+def group(shapes: Iterable[str], position: int) -> str:
+    """Mark shapes as those of one cluster, so that it can be picked out."""
+    return tag("g", "".join(shapes), data_k=str(position))
+
+
 def line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
     """Draw a straight line."""
     return tag("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=kind)
@@ -367,6 +372,11 @@ def to_bytes(values: Floats, low: float, high: float) -> Bytes:
     """Map the range from low to high to 0..255, and clip."""
     width = high - low if high > low else 1.0
     return np.rint(255 * np.clip((values - low) / width, 0, 1)).astype(np.uint8)
+
+
+def six_digits(array: Floats) -> list[Any]:
+    """Nested lists of plain numbers with six digits, for JSON."""
+    return np.vectorize(lambda value: float(f"{value:.6g}"))(array).tolist()
 
 
 def averaged(images: Floats, step: int) -> Floats:
