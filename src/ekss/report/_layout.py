@@ -224,10 +224,10 @@ def _outward(layout: Layout) -> Floats:
 
 
 def _frame(layout: Layout) -> fig.Frame:
-    return _square_frame(np.concatenate([layout.dots, _outward(layout)]))
+    return square_frame(np.concatenate([layout.dots, _outward(layout)]))
 
 
-def _square_frame(places: Floats) -> fig.Frame:
+def square_frame(places: Floats) -> fig.Frame:
     """Show all places in a square, with the same scale in x and y."""
     low, high = places.min(axis=0), places.max(axis=0)
     half = 0.54 * float((high - low).max() or 1.0)

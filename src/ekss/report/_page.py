@@ -127,6 +127,7 @@ def render(
     notices: Sequence[Notice],
     good: Sequence[str] = (),
     next_run: str | None = None,
+    next_words: str = "Run this, and see whether the doubts go away:",
     figures: Sequence[tuple[str, str]],
     footer: str,
     data: Mapping[str, Any] | None = None,
@@ -134,9 +135,10 @@ def render(
     """Draw every panel of the subject and fill the template.
 
     ``lead`` is the sentence below the title; ``good`` are sentences of good news,
-    which come before the notices, and ``next_run`` is what to run next;
-    ``figures`` are names and values of the most important numbers. Sections without
-    panels are left out. With ``data``, for its script, the page answers the hand.
+    which come before the notices, and ``next_run`` is what to run next, after
+    ``next_words``; ``figures`` are names and values of the most important numbers.
+    Sections without panels are left out. With ``data``, for its script, the page
+    answers the hand.
     """
     drawn = []
     for section in sections:
@@ -158,6 +160,7 @@ def render(
         notices=notices,
         good=good,
         next_run=next_run,
+        next_words=next_words,
         figures=figures,
         sections=drawn,
         footer=footer,

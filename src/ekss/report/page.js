@@ -135,6 +135,7 @@
       const k = dots.k[i];
       const lines = [rowName(i), nameOf(k)
         + (facts.mostly && facts.mostly[k] ? ", mostly " + facts.mostly[k] : "")];
+      if (dots.told) return [...lines, ...dots.told[i]];
       dots.near[i].forEach((other, place) => {
         const times = dots.times[i][place];
         lines.push(nameOf(other) + ": " + (times === null ? "over 100" : times)
@@ -235,7 +236,9 @@
       if (!box.open || find("table", box)) return;
       const table = make("table", "", "sortable");
       const head = table.createTHead().insertRow();
-      for (const words of ["point", "cluster", "next cluster", "times as far"]) {
+      const headings = dots.told ? ["point", "cluster"]
+        : ["point", "cluster", "next cluster", "times as far"];
+      for (const words of headings) {
         const heading = make("th", words);
         heading.scope = "col";
         head.append(heading);
@@ -253,8 +256,9 @@
         });
         const first = row.insertCell();
         first.append(button);
-        const [other, times] = [dots.near[i][0], dots.times[i][0]];
         row.insertCell().textContent = facts.names[dots.k[i]];
+        if (dots.told) continue;
+        const [other, times] = [dots.near[i][0], dots.times[i][0]];
         row.insertCell().textContent = other === undefined ? "" : facts.names[other];
         const far = row.insertCell();
         far.textContent = other === undefined ? "" : (times === null ? "over 100" : times);
