@@ -166,6 +166,14 @@ class Chromium:
             raise RuntimeError(answer["exceptionDetails"]["text"])
         return answer["result"].get("value")
 
+    def wait(self, expression):
+        """Wait until a JavaScript expression is true."""
+        for _ in range(200):
+            if self.evaluate(expression):
+                return
+            time.sleep(0.02)
+        raise RuntimeError(f"not true after 4 s: {expression}")
+
     def screenshot(self, path, height=None):
         """Save the whole page, or its top, as PNG."""
         size = self.call("Page.getLayoutMetrics")["cssContentSize"]

@@ -48,14 +48,13 @@ class Planted:
 
     rows: np.ndarray  # (200, 12)
     truth: np.ndarray  # the kind of each machine
-    noise: np.ndarray  # how far each row is off its equations
     torn: np.ndarray  # rows between two kinds
 
 
 def planted(seed=0, noise=0.05):
     """Return 200 rows; two of each cluster are halfway to the next cluster."""
     rng = np.random.default_rng(seed)
-    rows, truth, off, torn = [], [], [], []
+    rows, truth, torn = [], [], []
     for k, (size, equations) in enumerate(zip(SIZES, EQUATIONS, strict=True)):
         values = dict(zip(FREE, rng.uniform(2, 10, (len(FREE), size)), strict=True))
         other = EQUATIONS[(k + 1) % 3]
@@ -68,16 +67,22 @@ def planted(seed=0, noise=0.05):
             values[name] = 1 + 0.3 * rng.standard_normal(size)
         rows.append(np.column_stack([values[name] for name in NAMES]))
         truth.append(np.full(size, k))
-        off.append(np.sqrt(np.mean(errors**2, axis=0)))
         torn.append(np.arange(size) < 2)
     order = rng.permutation(sum(SIZES))
-    parts = (np.concatenate(some)[order] for some in (rows, truth, off, torn))
+    parts = (np.concatenate(some)[order] for some in (rows, truth, torn))
     return Planted(*parts)
 
 
 def _given(values, equation):
     factors, constant = equation
     return constant + sum(factor * values[name] for name, factor in factors.items())
+
+
+def off_by(rows, kind):
+    """Root mean square error of rows in the equations of a kind of machine."""
+    values = dict(zip(NAMES, rows.T, strict=True))
+    errors = [values[name] - _given(values, EQUATIONS[kind][name]) for name in GIVEN]
+    return np.sqrt(np.mean(np.square(errors), axis=0))
 
 
 def write_table(path, table):

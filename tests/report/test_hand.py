@@ -99,8 +99,10 @@ def test_small_images_are_those_of_the_points(browser, union, ensemble, tmp_path
     sharp = browser.evaluate(
         "(() => { const c = document.querySelector('.tip canvas');"
         "const step = c.width / 6, d = c.getContext('2d');"
-        "return [...Array(30).keys()].map((i) => d.getImageData("
-        "(i % 6 + .5) * step, (Math.floor(i / 6) + .5) * step, 1, 1).data[0]); })()"
+        "const pixels = d.getImageData(0, 0, c.width, c.height).data;"
+        "return [...Array(30).keys()].map((i) => pixels[4 * (c.width *"
+        " Math.floor((Math.floor(i / 6) + .5) * step) +"
+        " Math.floor((i % 6 + .5) * step))]); })()"
     )
     row = int(re.search(r"point (\d+)", shown_tip(browser))[1])
     assert np.corrcoef(sharp, X[row])[0, 1] > 0.99
@@ -148,7 +150,7 @@ def test_a_cluster_is_picked_out_in_every_panel(opened):
     opened.click("table.clusters tbody tr:nth-child(2) button.pick")
     seen = {name: (on, off) for name, on, off in opened.evaluate(SEEN)}
     expected = {"clusters", "portraits", "columns", "loadings", "map", "matrix"}
-    assert expected | {"agreement"} <= set(seen)
+    assert expected | {"agreement", "confusion", "affinities", "angles"} <= set(seen)
     assert all(found == (["1"], ["0", "2"]) for found in seen.values())
     pressed = "document.querySelectorAll('[aria-pressed=true]').length"
     assert opened.evaluate(pressed) >= 1
@@ -182,6 +184,7 @@ def test_everything_can_be_done_by_keys(opened):
 
 def test_all_points_are_a_table_that_leads_to_the_map(opened):
     opened.click("details.rows summary")
+    opened.wait("document.querySelector('details.rows .filter input') !== null")
     opened.click("details.rows .filter input")
     opened.type("M123")
     left = "[...document.querySelectorAll('.rows tbody tr')].filter(r => !r.hidden)"
@@ -238,6 +241,7 @@ def test_without_scripts_everything_is_there(browser, page):
 def test_the_page_of_a_table_can_be_read(browser, page, width, dark):
     browser.open(page, width=width, dark=dark)
     browser.click("details.rows summary")
+    browser.wait("document.querySelector('details.rows .filter input') !== null")
     seen = browser.evaluate(VISIBLE)
     assert seen["bad"] == []
     assert seen["overflow"] <= 0

@@ -10,6 +10,7 @@ import numpy as np
 
 from ekss.estimators import find_doubts, rows_to_doubt
 from ekss.report._page import Notice, percent
+from ekss.words import percent as share
 
 if TYPE_CHECKING:
     from ekss.report._facts import Cluster, Facts
@@ -77,7 +78,7 @@ def good_news(facts: Facts) -> tuple[str, ...]:
             )
     if facts.captured >= _MUCH_CAPTURED and not facts.fit.fitted_here:
         told.append(
-            f"The subspaces hold {percent(facts.captured, 0)} of the energy of their "
+            f"The subspaces hold {share(facts.captured)} of the energy of their "
             "clusters."
         )
     equations = sum(map(len, facts.columns.relations)) if facts.columns else 0

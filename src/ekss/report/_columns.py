@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ekss.report import _figures as fig
-from ekss.report._figures import Floats
+from ekss.report._figures import Floats, Ints
 from ekss.report._fitted import Inputs
 from ekss.report._geometry import Fit, at_most
 from ekss.report._page import Panel, part, rows_at_once
@@ -26,6 +27,7 @@ _SHOWN_COLUMNS = 3  # by which a cluster stands out
 _STANDS_OUT = 0.8  # difference of means in standard deviations: large by custom
 _SAME = 0.5  # ... and up to this, clusters are about the same
 _STRONGEST = 2.5  # differences of as many standard deviations have the full colour
+_TRUSTED = 0.9  # share of a cluster's rows by which its equations are found
 _MOST_ROWS = 2000  # of a cluster, from which the parts of a subspace are measured
 _TIMES, _MINUS = "\u00d7", "\u2212"
 # A unit in brackets at the end of a name, as in "pressure (bar)" or "t [s]".
@@ -104,8 +106,11 @@ class Columns:
         return words + "".join(f" {_MINUS if s < 0 else '+'} {w}" for s, w in others)
 
 
-def columns_of(inputs: Inputs, fit: Fit) -> Columns | None:
-    """Compare the columns of a table over the clusters; None for anything else."""
+def columns_of(inputs: Inputs, fit: Fit, doubts: tuple[Ints, Floats]) -> Columns | None:
+    """Compare the columns of a table over the clusters; None for anything else.
+
+    ``doubts`` are rows that were measured, and how doubtful each of them is.
+    """
     rows = inputs.shown
     pictured = inputs.image_shape is not None or inputs.n_frames is not None
     if pictured or rows.shape[1] > MOST_COLUMNS:
@@ -131,7 +136,10 @@ def columns_of(inputs: Inputs, fit: Fit) -> Columns | None:
     floor = np.where(spreads > 0, 1e-3 * spreads, 1.0)
     variance = np.where(spreads > 0, spreads, 1.0) ** 2
     complete = np.isfinite(rows).all(axis=1)
-    *relations, everywhere = relations_of(rows[complete], codes[complete], k)
+    trusted = _trusted(codes, k, *doubts)
+    *relations, everywhere = relations_of(
+        rows[complete], codes[complete], k, trusted[complete]
+    )
     return Columns(
         short,
         units,
@@ -144,6 +152,19 @@ def columns_of(inputs: Inputs, fit: Fit) -> Columns | None:
         tuple(map(tuple, relations)),
         tuple(everywhere),
     )
+
+
+def _trusted(
+    codes: Ints, n_clusters: int, measured: Ints, doubts: Floats
+) -> NDArray[np.bool_]:
+    """Rows that are not among the most doubtful of their cluster."""
+    trusted = np.zeros(len(codes), bool)
+    for k in range(n_clusters):
+        mine = codes[measured] == k
+        if mine.any():
+            limit = np.quantile(doubts[mine], _TRUSTED)
+            trusted[measured[mine & (doubts <= limit)]] = True
+    return trusted
 
 
 def _loadings(inputs: Inputs, fit: Fit) -> Floats | None:
@@ -182,6 +203,11 @@ def draw_portraits(facts: Facts) -> Panel | None:
         "deviation of its left-hand column over all rows. Equations that follow from "
         f"those above them are left out. {facts.about_ends('rows')}"
     )
+    if not facts.fit.fitted_here and len(facts.clusters) > 1:
+        reading += (
+            " In brackets, how many times as far as its own the next subspace is: a "
+            "row is in doubt near 1, and below 1 the next is nearer."
+        )
     return Panel("portraits", "", body, reading, wide=True)
 
 

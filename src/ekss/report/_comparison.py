@@ -470,14 +470,12 @@ def _good(facts: _Facts) -> list[str]:
             )
         if facts.alike >= _MUCH_ALIKE:
             told.append(f"All methods put {percent(facts.alike, 0)} of points alike.")
-        best, *others = sorted(
-            (c.residual, c.method) for c in facts.done if c.residual is not None
-        )
-        if others and best[0] <= _CLEARLY_LOWER * others[0][0]:
+        judged = sorted((c.residual, c.method) for c in facts.done if c.residual)
+        (least, best), (next_least, second) = judged[:2] or [(1, ""), (1, "")]
+        if least <= _CLEARLY_LOWER * next_least:
             told.append(
-                f"{best[1]} has clearly the lowest residual, {percent(best[0])} "
-                f"outside {facts.judged}; next is {others[0][1]} with "
-                f"{percent(others[0][0])}."
+                f"{best} has clearly the lowest residual, {percent(least)} outside "
+                f"{facts.judged}; next is {second} with {percent(next_least)}."
             )
     return told
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from rich.console import Group
 
 VERSION = 1
+TIMES = "\u00d7"
 KIND = "ekss report"
 
 
@@ -93,7 +94,7 @@ class Facts:
     @cached_property
     def columns(self) -> Columns | None:
         """What the columns of a table say about the clusters."""
-        return columns_of(self.inputs, self.fit)
+        return columns_of(self.inputs, self.fit, self._doubts)
 
     @cached_property
     def angles(self) -> Angles | None:
@@ -183,10 +184,9 @@ class Facts:
             return f"agreement {percent(1 - self.doubt(row), 0)}"
         rival = self.names[self.fit.rival(row)]
         times = 1 / max(self.doubt(row), 1e-300)
-        if times < 1:
-            return f"nearer to cluster {rival}"
-        far = "over 100" if times > 100 else f"{times:.2g}"
-        return f"cluster {rival} is {far} times as far"
+        return (
+            f"cluster {rival}: {'over 100' if times > 100 else f'{times:.2g}'} {TIMES}"
+        )
 
     def about_ends(self, things: str) -> str:
         """Say what is typical and what is doubtful."""

@@ -198,7 +198,8 @@ def affinities_panel(values: Floats, names: Sequence[str], about: str = "") -> P
     low, high = f"{off.min():.2f}", f"{off.max():.2f}"
     alt = f"Affinities between {len(names)} subspaces, from {low} to {high}."
     cells = [[f"{v:.2f}".lstrip("0") for v in row] for row in values]
-    drawing = fig.heat_map(fig.relative_shades(values), cells, names, names, alt)
+    shades, both = fig.relative_shades(values), (range(len(names)),) * 2
+    drawing = fig.heat_map(shades, cells, names, names, alt, clusters=both)
     reading = (
         "Affinity of two subspaces (root mean square cosine of their principal "
         "angles): 0 at right angles, 1 if one contains the other. Shaded from the "
@@ -217,7 +218,8 @@ def angles_panel(values: Floats, names: Sequence[str]) -> Panel:
         f"{high} degrees."
     )
     cells = [[f"{v:.0f}°" for v in row] for row in values]
-    drawing = fig.heat_map(fig.relative_shades(90 - values), cells, names, names, alt)
+    shades, both = fig.relative_shades(90 - values), (range(len(names)),) * 2
+    drawing = fig.heat_map(shades, cells, names, names, alt, clusters=both)
     reading = (
         "Smallest principal angle of two subspaces: 0° if they share a direction, 90° "
         f"if they are orthogonal. Shaded from {high}° to {low}°: the strongest colour "

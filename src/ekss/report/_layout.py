@@ -121,7 +121,9 @@ def draw_map(facts: Facts) -> Panel:
     ]
     if facts.scores is not None:
         wrong = facts.scores.wrong[layout.rows]
-        body.append(fig.crosses(frame, layout.dots[wrong], 2))
+        for k in range(len(facts.clusters)):
+            mine = layout.dots[wrong & (codes == k)]
+            body.append(fig.group([fig.crosses(frame, mine, 2)], k))
     if len(facts.clusters) <= _MOST_NAMES:
         for k, (x, y) in enumerate(outward):
             place = frame.x(x), frame.y(y) + 4

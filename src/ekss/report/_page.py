@@ -212,6 +212,13 @@ def duration(seconds: float) -> str:
     return f"{seconds // 3600:.0f} h {seconds % 3600 // 60:.0f} min"
 
 
+def _together(words: str) -> str:
+    """Keep numbers and their signs on one line."""
+    for sign in ("%", "\u00d7)"):
+        words = words.replace(f" {sign}", f"\u00a0{sign}")
+    return words
+
+
 def _template(name: str) -> Any:
     try:
         import jinja2
@@ -233,6 +240,6 @@ def _environment(jinja2: Any) -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"percent": percent, "even": even}
+    environment.filters |= {"percent": percent, "even": even, "together": _together}
     environment.globals["colours"] = COLOURS
     return environment

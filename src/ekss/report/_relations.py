@@ -69,7 +69,9 @@ class Relation:
         return off
 
 
-def relations_of(rows: Floats, codes: Ints, n_clusters: int) -> list[list[Relation]]:
+def relations_of(
+    rows: Floats, codes: Ints, n_clusters: int, trusted: NDArray[np.bool_] | None = None
+) -> list[list[Relation]]:
     """Find the equations of each cluster, and last those of all rows.
 
     Parameters
@@ -79,6 +81,8 @@ def relations_of(rows: Floats, codes: Ints, n_clusters: int) -> list[list[Relati
     codes : ndarray of shape (n_samples,)
         Cluster of each row, from 0.
     n_clusters : int
+    trusted : ndarray of shape (n_samples,), default=None
+        Rows by which equations are found; all rows check them. None trusts all.
 
     Returns
     -------
@@ -98,8 +102,11 @@ def relations_of(rows: Floats, codes: Ints, n_clusters: int) -> list[list[Relati
         others = np.flatnonzero(codes != k)
         mine = []
         if len(others):
-            sample = rows[at_most(group, _RULES.most_rows)]
-            for relation in _equations(sample, overall):
+            some = group if trusted is None else group[trusted[group]]
+            sample = rows[at_most(some, _RULES.most_rows)]
+            for found_here in _equations(sample, overall):
+                error = _typical(found_here.errors(rows[group]))
+                relation = replace(found_here, error=error)
                 elsewhere = _typical(relation.errors(rows[others]))
                 if elsewhere >= _RULES.elsewhere * relation.error:
                     also = [c for c in _holds_in(relation, rows, groups) if c != k]

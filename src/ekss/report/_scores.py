@@ -87,7 +87,8 @@ def draw_confusion(facts: Facts) -> Panel | None:
     )
     cells = [[f"{c:,}" if c else "" for c in row] for row in counts]
     labels = "true class", "cluster"
-    drawing = heat_map(shares, cells, classes, clusters, alt, labels)
+    positions = (), scores.clusters.tolist()
+    drawing = heat_map(shares, cells, classes, clusters, alt, labels, positions)
     reading = (
         "Rows are true classes, columns clusters, matched one to one so that most "
         "points are on the diagonal; cells are shaded by their share of the class. "

@@ -67,12 +67,16 @@
   };
   function gather(table) {
     // The rows that stand behind "more" come into the one table.
-    const more = table.parentElement.querySelector("details.more");
+    const more = table.closest(".card").querySelector("details.more");
     if (!more) return;
     const rest = find("tbody", more);
     table.tBodies[0].append(...rest.rows);
     more.remove();
   }
+  const rowsOf = (table) => {
+    const more = table.closest(".card").querySelector("details.more tbody");
+    return table.tBodies[0].rows.length + (more ? more.rows.length : 0);
+  };
   function makeSortable(table) {
     all("thead th", table).forEach((heading, column) => {
       const button = make("button", "", "sort");
@@ -115,7 +119,7 @@
   for (const table of all("table.sortable")) {
     if (table.closest("details")) continue;
     makeSortable(table);
-    if (table.dataset.filter) makeFilter(table, table.dataset.filter);
+    if (table.dataset.filter && rowsOf(table) > 5) makeFilter(table, table.dataset.filter);
   }
 
   // --- the map: names of dots by pointer and by arrow keys ---------------------------
