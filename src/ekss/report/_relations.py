@@ -41,7 +41,11 @@ class _Rules:
     slack: float = 0.5  # ... and typical errors by which it may change a constant
     free: float = 0.05  # least share of a term's variance that other terms leave
     new: float = 0.2  # least share of an equation that those before it do not imply
-    elsewhere: float = 3.0  # outside the cluster the error is at least so much larger
+    # Outside the cluster the error is at least so much larger, and at least this share
+    # of the spread of the column.
+    elsewhere: float = 3.0
+    visible: float = 0.05
+    exact: float = 1e-6  # errors below this share of the spread are rounding errors
     holds: float = 2.0  # an equation holds where its error is at most so much larger
     outlying: float = 4.0  # rows this many typical errors off are left out of a fit
 
@@ -108,7 +112,8 @@ def relations_of(
                 error = _typical(found_here.errors(rows[group]))
                 relation = replace(found_here, error=error)
                 elsewhere = _typical(relation.errors(rows[others]))
-                if elsewhere >= _RULES.elsewhere * relation.error:
+                least = _RULES.visible * overall[relation.column]
+                if elsewhere >= max(_RULES.elsewhere * error, least):
                     also = [c for c in _holds_in(relation, rows, groups) if c != k]
                     mine.append(replace(relation, elsewhere=elsewhere, also=(*also,)))
         found.append(mine)
@@ -117,7 +122,8 @@ def relations_of(
 
 def _holds_in(relation: Relation, rows: Floats, groups: Sequence[Ints]) -> list[int]:
     """Clusters in whose rows the equation is about as good as in its own."""
-    limit = _RULES.holds * relation.error
+    exact = _RULES.exact * float(np.abs(rows[:, relation.column]).max())
+    limit = max(_RULES.holds * relation.error, exact)
     return [
         k
         for k, group in enumerate(groups)
@@ -186,7 +192,8 @@ def _candidates(
         sets = np.array(list(combinations(range(n), size)))
         left = _left_over(correlations, sets)
         # The first of those that are about as good as the best.
-        best = (left <= _RULES.alike**2 * left.min(axis=0) + 1e-15).argmax(axis=0)
+        limit = _RULES.alike**2 * left.min(axis=0) + _RULES.exact**2
+        best = (left <= limit).argmax(axis=0)
         # Every term takes a degree of freedom.
         errors[size - 1] = np.sqrt(
             np.maximum(left[best, np.arange(n)], 0) * n_rows / (n_rows - size - 1)
@@ -196,7 +203,8 @@ def _candidates(
         least = float(errors[:, j].min())
         if least > _RULES.loosest:
             continue
-        size = int(np.argmax(errors[:, j] <= _RULES.shorter * max(least, 1e-9)))
+        limit = _RULES.shorter * max(least, _RULES.exact)
+        size = int(np.argmax(errors[:, j] <= limit))
         yield float(errors[size, j]), tuple(sorted((*chosen[size][j], j)))
 
 
@@ -225,7 +233,7 @@ def _solved(correlations: Floats, support: Sequence[int]) -> tuple[int, Floats]:
         factor = np.linalg.lstsq(inner, correlations[others, j], rcond=None)[0]
         factors.append(factor)
         errors.append(math.sqrt(max(0.0, 1 - float(factor @ correlations[others, j]))))
-    limit = _RULES.alike * max(min(errors), 1e-9)
+    limit = _RULES.alike * max(min(errors), _RULES.exact)
     last = max(i for i, error in enumerate(errors) if error <= limit)
     return support[last], factors[last]
 
