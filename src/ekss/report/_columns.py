@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 MOST_COLUMNS = 100  # of a table that is explained; more are pixels or spectra
 SHOWN_ROWS = 5  # typical and doubtful rows of a cluster that are named
 _SHOWN_COLUMNS = 3  # by which a cluster stands out
+_SHOWN_EQUATIONS = 8  # of a cluster; the shortest and most exact come first
 _STANDS_OUT = 0.8  # difference of means in standard deviations: large by custom
 _SAME = 0.5  # ... and up to this, clusters are about the same
 _STRONGEST = 2.5  # differences of as many standard deviations have the full colour
@@ -213,6 +214,7 @@ def draw_portraits(facts: Facts) -> Panel | None:
 
 def _portrait(facts: Facts, columns: Columns, k: int) -> dict[str, Any]:
     typical, doubtful = facts.ends(k, SHOWN_ROWS)
+    shown = columns.relations[k][:_SHOWN_EQUATIONS]
     outstanding = [
         f"{columns.names[j]} is {'higher' if columns.effects[k, j] > 0 else 'lower'}: "
         f"{columns.value(j, columns.means[k, j])} on average, "
@@ -223,7 +225,8 @@ def _portrait(facts: Facts, columns: Columns, k: int) -> dict[str, Any]:
         "position": k,
         "cluster": facts.clusters[k],
         "outstanding": outstanding,
-        "equations": [columns.sentence(r, facts.names) for r in columns.relations[k]],
+        "equations": [columns.sentence(r, facts.names) for r in shown],
+        "further": len(columns.relations[k]) - len(shown),
         "typical": [facts.row_name(row) for row in typical],
         "doubtful": [
             f"{facts.row_name(row)} ({facts.why_doubtful(row)})" for row in doubtful
