@@ -50,7 +50,7 @@ def test_separate_pieces_are_shown_by_subspaces_and_no_dot_covers_another():
     codes = inputs.codes[layout.rows]
     gaps = np.linalg.norm(layout.dots[:, None] - layout.centres, axis=2)
     assert (gaps.argmin(axis=1) == codes).all()
-    assert "torn" not in build(model, union.data).html
+    assert "has links to several clusters" not in build(model, union.data).html
 
 
 def test_dots_at_one_place_are_spread_to_discs_by_their_number(rng):

@@ -38,7 +38,8 @@ _FARTHEST = 100.0  # ratios of distances beyond are not told
 _SHEET_PIXELS = 500_000  # of all small images together, about as many bytes
 _THUMB_SIDE = 72  # pixels of a small image on the page
 _BETWEEN = {
-    "embedding": "A dot between two centres is torn between these clusters",
+    "embedding": "A dot between centres has links to several clusters, or few to its "
+    "own",
     "subspaces": "A dot between two centres is about as near to the subspaces of both",
 }
 # What can be projected, and how it varies.
