@@ -89,7 +89,13 @@ class _Facts:
         return tuple(c for c in self.contenders if c.labels is not None)
 
     @cached_property
+    def labels(self) -> list[Ints]:
+        """Their labels."""
+        return [c.labels for c in self.contenders if c.labels is not None]
+
+    @cached_property
     def names(self) -> list[str]:
+        """Their names."""
         return [c.method for c in self.done]
 
     @cached_property
@@ -108,8 +114,8 @@ class _Facts:
     @cached_property
     def codes(self) -> Ints:
         """(n_samples, n_methods): labels, with the numbers of the matched clusters."""
-        first = self.done[self.reference].labels
-        return np.stack([matched(first, c.labels) for c in self.done], axis=1)
+        first = self.labels[self.reference]
+        return np.stack([matched(first, other) for other in self.labels], axis=1)
 
     @cached_property
     def shared(self) -> Ints:
@@ -127,10 +133,10 @@ class _Facts:
     @cached_property
     def agreements(self) -> Floats:
         """(n_methods, n_methods): adjusted Rand index of every pair."""
-        values = np.eye(len(self.done))
-        for i, one in enumerate(self.done):
-            for j, other in enumerate(self.done[:i]):
-                values[i, j] = values[j, i] = adjusted_rand(one.labels, other.labels)
+        values = np.eye(len(self.labels))
+        for i, one in enumerate(self.labels):
+            for j, other in enumerate(self.labels[:i]):
+                values[i, j] = values[j, i] = adjusted_rand(one, other)
         return values
 
     @property
@@ -470,14 +476,22 @@ def _good(facts: _Facts) -> list[str]:
             )
         if facts.alike >= _MUCH_ALIKE:
             told.append(f"All methods put {percent(facts.alike, 0)} of points alike.")
-        judged = sorted((c.residual, c.method) for c in facts.done if c.residual)
-        (least, best), (next_least, second) = judged[:2] or [(1, ""), (1, "")]
-        if least <= _CLEARLY_LOWER * next_least:
-            told.append(
-                f"{best} has clearly the lowest residual, {percent(least)} outside "
-                f"{facts.judged}; next is {second} with {percent(next_least)}."
-            )
+        told += _clear_winner(facts)
     return told
+
+
+def _clear_winner(facts: _Facts) -> list[str]:
+    """Name the method whose residual is clearly the lowest, if there is one."""
+    judged = sorted(
+        (c.residual, c.method) for c in facts.done if c.residual is not None
+    )
+    if len(judged) < 2 or judged[0][0] >= _CLEARLY_LOWER * judged[1][0]:
+        return []
+    (least, best), (more, second) = judged[:2]
+    return [
+        f"{best} has clearly the lowest residual, {percent(least)} outside "
+        f"{facts.judged}; next is {second} with {percent(more)}."
+    ]
 
 
 def _doubts(facts: _Facts) -> list[Notice]:
