@@ -171,7 +171,8 @@ def digits_caption() -> str:
         "digits that ship with scikit-learn: one HTML file with\nwhat is good and what "
         "to doubt, then clusters, typical and doubtful images, a map, votes, "
         f"eigenvalues and subspaces.\nError {ours[0]:.1f} % with seed 0, "
-        f"{min(ours.values()):.1f} to {max(ours.values()):.1f} % over seeds {min(ours)} to {max(ours)}; "
+        f"{min(ours.values()):.1f} to {max(ours.values()):.1f} % over seeds "
+        f"{min(ours)} to {max(ours)}; "
         "scikit-learn's spectral clustering on nearest neighbours "
         f"{spectral:.1f} %.*"
     )
