@@ -168,10 +168,11 @@ def digits_caption() -> str:
     (spectral,) = (float(one["error"]) for one in lines if one["method"] == "spectral")
     return (
         "*The top of the [report](docs/report.md) that `ekss demo` writes about the "
-        "digits that ship with scikit-learn: one HTML file with\nwhat to doubt first, "
-        "then clusters, typical and doubtful images, a map, votes, eigenvalues and "
-        f"subspaces.\nError {ours[0]:.1f} % with seed 0, {min(ours.values()):.1f} to "
-        f"{max(ours.values()):.1f} % over seeds {min(ours)} to {max(ours)}; "
+        "digits that ship with scikit-learn: one HTML file with\nwhat is good and what "
+        "to doubt, then clusters, typical and doubtful images, a map, votes, "
+        f"eigenvalues and subspaces.\nError {ours[0]:.1f} % with seed 0, "
+        f"{min(ours.values()):.1f} to {max(ours.values()):.1f} % over seeds "
+        f"{min(ours)} to {max(ours)}; "
         "scikit-learn's spectral clustering on nearest neighbours "
         f"{spectral:.1f} %.*"
     )

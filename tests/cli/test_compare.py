@@ -57,6 +57,37 @@ def test_table_is_written_as_csv(ekss, files):
     assert float(rows[0]["seconds"]) >= 0
 
 
+def test_page_of_the_comparison_is_written(ekss, files):
+    words = ("--methods", "kss,tsc", "--jobs", 1, "--labels", "truth.npy")
+    ended = ekss("compare", "named.csv", "-k", 3, *words, "--report", "page.html")
+    assert ended.code == 0, ended.err
+    page = (files / "page.html").read_text()
+    numbers = json.loads((files / "page.json").read_text())
+    assert [row["method"] for row in numbers["methods"]] == ["kss", "tsc"]
+    assert all(row["scores"]["error"] >= 0 for row in numbers["methods"])
+    dims = numbers["judged_dims"]
+    span = str(dims[0]) if len(dims) == 1 else f"{dims[0]} to {dims[-1]}"
+    assert f"linear subspaces of dimension {span}" in page
+    command = f"ekss cluster named.csv -k 3 --method {numbers['reference']}"
+    assert f"{command} --report report.html --labels truth.npy" in page
+    for row in numbers["disputed"]:
+        assert row["point"].startswith("row")
+        assert row["point"] in page
+
+
+def test_time_is_that_of_the_second_fit(ekss, files, monkeypatch):
+    fitted, fit = [], TSC.fit
+
+    def seen(self, X, y=None):
+        fitted.append(len(X))
+        return fit(self, X)
+
+    monkeypatch.setattr(TSC, "fit", seen)
+    ended = ekss("compare", "points.npy", "-k", 3, "--methods", "tsc", "--jobs", 1)
+    assert ended.code == 0, ended.err
+    assert fitted == [40, 60]
+
+
 def test_default_methods_all_run(ekss, files):
     ended = ekss("compare", "points.npy", "-k", 3, "--jobs", 1, "--json")
     assert ended.code == 0, ended.err

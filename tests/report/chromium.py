@@ -14,6 +14,16 @@ from pathlib import Path
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _SECONDS = 60
+# Numbers of keys, as the browser wants them.
+_CODES = {
+    "Tab": 9,
+    "Enter": 13,
+    "Escape": 27,
+    "ArrowLeft": 37,
+    "ArrowUp": 38,
+    "ArrowRight": 39,
+    "ArrowDown": 40,
+}
 
 
 def find_chromium():
@@ -91,6 +101,55 @@ class Chromium:
         while not any(e.get("method") == "Page.loadEventFired" for e in self.events):
             self.events.append(self._receive())
 
+    def scripts(self, on):
+        """Switch scripts of pages that are opened from now on."""
+        self.call("Emulation.setScriptExecutionDisabled", value=not on)
+
+    def place(self, query):
+        """Middle of an element in the window, after scrolling to it."""
+        return self.evaluate(
+            f"(() => {{ const e = document.querySelector({json.dumps(query)});"
+            "e.scrollIntoView({block: 'center', behavior: 'instant'});"
+            "const b = e.getBoundingClientRect();"
+            "return [b.left + b.width / 2, b.top + b.height / 2]; })()"
+        )
+
+    def move(self, x, y):
+        """Move the mouse."""
+        self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+
+    def click(self, query):
+        """Click in the middle of an element."""
+        x, y = self.place(query)
+        self.move(x, y)
+        for kind in ("mousePressed", "mouseReleased"):
+            self.call(
+                "Input.dispatchMouseEvent",
+                type=kind,
+                x=x,
+                y=y,
+                button="left",
+                clickCount=1,
+            )
+
+    def press(self, key):
+        """Press and release a key by its name, such as "Tab" or "ArrowRight"."""
+        code = _CODES.get(key, 0)
+        text = {"Enter": "\r"}.get(key, "")
+        about = {"key": key, "code": key, "windowsVirtualKeyCode": code}
+        kind = "keyDown" if text else "rawKeyDown"
+        self.call("Input.dispatchKeyEvent", type=kind, text=text, **about)
+        self.call("Input.dispatchKeyEvent", type="keyUp", **about)
+
+    def type(self, words):
+        """Type words into what has the focus."""
+        self.call("Input.insertText", text=words)
+
+    def keep_downloads(self, folder):
+        """Save what is downloaded in a folder, without asking."""
+        how = {"behavior": "allow", "downloadPath": str(folder)}
+        self.call("Page.setDownloadBehavior", **how)
+
     def show_as_print(self):
         """Lay the open page out as on paper."""
         self.call("Emulation.setEmulatedMedia", media="print")
@@ -106,6 +165,14 @@ class Chromium:
         if "exceptionDetails" in answer:
             raise RuntimeError(answer["exceptionDetails"]["text"])
         return answer["result"].get("value")
+
+    def wait(self, expression):
+        """Wait until a JavaScript expression is true."""
+        for _ in range(200):
+            if self.evaluate(expression):
+                return
+            time.sleep(0.02)
+        raise RuntimeError(f"not true after 4 s: {expression}")
 
     def screenshot(self, path, height=None):
         """Save the whole page, or its top, as PNG."""

@@ -1,13 +1,30 @@
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from ekss import EKSS
 from ekss.datasets import make_union_of_subspaces
 
+# Files of this folder that several tests use: chromium, planted, seen.
+sys.path.insert(0, str(Path(__file__).parent))
+
 
 @pytest.fixture
 def rng():
     return np.random.default_rng(0)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    import chromium
+
+    program = chromium.find_chromium()
+    if program is None:
+        pytest.skip("no Chromium on this machine; on Debian: apt-get install chromium")
+    with chromium.Chromium(program) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ import ekss
 from ekss import EKSS, KSS, TSC, KSSMember
 from ekss.datasets import make_union_of_subspaces
 from ekss.metrics import clustering_error
-from ekss.report import build
+from ekss.report import Wording, build
 
 
 def keys(report):
@@ -17,6 +17,35 @@ def test_nothing_is_said_of_good_clusters(union):
     report = build(model, union.data)
     assert keys(report) == []
     assert "Nothing stands out" in report.html
+
+
+def test_good_news_come_first_then_doubts_then_what_to_do(rng):
+    union = make_union_of_subspaces(3, 2, 30, n_per_subspace=40, random_state=0)
+    model = KSS(3, 2, max_iter=1, n_init=1, random_state=0).fit(union.data)
+    model.labels_, model.bases_ = union.target, np.stack(union.bases)
+    report = build(model, union.data)
+    page, summary = report.html, report.summary
+    good, doubt, todo = (
+        page.index(words)
+        for words in ("What is good", "stopped before it converged", "What to do")
+    )
+    assert good < doubt < todo
+    assert "The subspaces hold 100 % of the energy" in page
+    call = "KSS(max_iter=10, n_clusters=3, n_init=1, random_state=0, subspace_dim=2)"
+    assert summary["next_run"] == f"{call}.fit(X)"
+    assert f"<code>{call}.fit(X)</code>" in page
+
+
+def test_advice_speaks_the_language_of_the_reader(union):
+    model = KSS(4, 3, max_iter=1, n_init=1, random_state=0).fit(union.data)
+    words = Wording(
+        lambda text: text.replace("max_iter", "--max-iter"),
+        lambda changes: f"run with {dict(changes)}",
+    )
+    report = build(model, union.data, wording=words)
+    (advice,) = [a for a in report.summary["warnings"] if a["key"] == "convergence"]
+    assert advice["text"] == "--max-iter reached its limit of 1; raise --max-iter."
+    assert report.summary["next_run"] == "run with {'max_iter': 10}"
 
 
 @pytest.mark.parametrize("n_clusters", [2, 3, 6])

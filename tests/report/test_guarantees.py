@@ -76,7 +76,10 @@ def test_separated_subspaces_have_their_guarantees(separated):
 
 def test_page_has_the_security_policy_of_the_report(separated):
     page = separated[2].report().html
-    policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+    policy = (
+        "default-src 'none'; img-src data:; style-src 'unsafe-inline'; "
+        "base-uri 'none'; form-action 'none'"
+    )
     assert page.count("Content-Security-Policy") == 1
     assert f'http-equiv="Content-Security-Policy" content="{policy}"' in page
     assert "<script" not in page

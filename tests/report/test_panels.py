@@ -9,10 +9,22 @@ import pytest
 
 import ekss.report
 from ekss import EKSS, KSS
-from ekss.report import _clusters, _guarantees, build, guarantees
+from ekss.report import (
+    Contender,
+    _clusters,
+    _comparison,
+    _guarantees,
+    build,
+    compare,
+    guarantees,
+)
 from ekss.report._page import Section, render
 
-PAGES = {"clusters": _clusters.SECTIONS, "guarantees": _guarantees.SECTIONS}
+PAGES = {
+    "clusters": _clusters.SECTIONS,
+    "comparison": _comparison.SECTIONS,
+    "guarantees": _guarantees.SECTIONS,
+}
 
 
 def placed(sections):
@@ -41,13 +53,20 @@ def pages(union):
     model = EKSS("auto", 3, n_members=20, random_state=0).fit(X)
     clusters = build(model, X, labels=labels, image_shape=(5, 6)).html
     tracks = build(KSS(4, 3, random_state=0).fit(X), X, n_frames=15).html
+    table = build(model, X).html
     found = guarantees(X, labels, n_members=20, q=30)
-    return {"clusters": clusters + tracks, "guarantees": found.report().html}
+    one, two = Contender("one", 1.0, labels), Contender("two", 2.0, labels % 3)
+    return {
+        "clusters": clusters + tracks + table,
+        "comparison": compare([one, two], X, dims=[3]).html,
+        "guarantees": found.report().html,
+    }
 
 
 KEYS = {
-    "clusters": "clusters images tracks map matrix agreement eigenvalues counts "
-    "confusion scores affinities angles run",
+    "clusters": "clusters portraits columns loadings images tracks motions map matrix "
+    "agreement eigenvalues counts confusion scores affinities angles run",
+    "comparison": "methods pairs map shared disputed",
     "guarantees": "answers findings unmet clusters affinities angles gaps-tsc "
     "gaps-ekss0 votes worst conditions settings notes words",
 }

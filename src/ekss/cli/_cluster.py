@@ -41,6 +41,16 @@ class Request:
     report: Path | None
 
     @property
+    def words(self) -> list[str]:
+        """The options of the command line about method and files."""
+        words = [] if self.method == "ekss" else ["--method", self.method]
+        if self.labels_file != out.default_output(self.task.source.data, "clusters"):
+            words += ["--output", str(self.labels_file)]
+        for option, path in (("--model", self.model), ("--report", self.report)):
+            words += [] if path is None else [option, str(path)]
+        return words
+
+    @property
     def outputs(self) -> tuple[Path, ...]:
         """Every file that will be written."""
         paths = [self.labels_file, self.model, self.report]
@@ -309,22 +319,28 @@ def _plan(request: Request, found: Read) -> list[tuple[str, str]]:
 def _page(
     request: Request, found: Read, estimator: Any, rows: Any, seconds: float
 ) -> Report:
-    from ekss.report import build
+    from ekss.cli._methods import in_options
+    from ekss.report import Wording, build
 
-    points = found.points
-    pictured = points.image_shape is not None or points.n_frames is not None
+    points, task = found.points, request.task
+    named = f"{points.id_name} (names the rows)" if points.id_name else None
     return build(
         estimator,
         rows,
         labels=found.labels,
-        raw=points.points if request.task.steps and pictured else None,
+        raw=points.points if task.steps else None,
         image_shape=points.image_shape,
         n_frames=points.n_frames,
         ids=points.ids,
         feature_names=points.feature_names,
-        title=request.task.source.data.name,
+        title=task.source.data.name,
         source=points.source,
         seconds=seconds,
+        unused=[*filter(None, [named]), *points.left_out],
+        wording=Wording(
+            in_options,
+            lambda changes: task.again("cluster", changes, *request.words),
+        ),
     )
 
 

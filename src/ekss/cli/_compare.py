@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,8 +22,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ekss.cli._methods import Task
+    from ekss.report import Report
 
 _FAST = "ekss,kss,tsc,ensc"
+_TRIAL_ROWS = 40  # of the fit before the one that is timed
+_TRIAL_MEMBERS = 4  # of the ensemble in it
 _SHOWN_SIZES = 6  # sizes of clusters that are shown in full in a cell of the table
 
 
@@ -37,6 +42,30 @@ class Row:
     scores: dict[str, float] | None = None
     failed: str | None = None
     warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Files:
+    """Where results go."""
+
+    table: Path | None
+    report: Path | None
+
+    @property
+    def outputs(self) -> list[Path]:
+        """Every file that will be written."""
+        paths = [self.table, self.report]
+        if self.report is not None:
+            paths.append(self.report.with_suffix(".json"))
+        return [path for path in paths if path is not None]
+
+    def check(self, source: Source) -> None:
+        """Refuse outputs that cannot be made, before any work."""
+        if self.table is not None:
+            out.check_ending(self.table, (".csv", ".tsv"), "a table")
+        if self.report is not None:
+            out.check_ending(self.report, (".html",), "a report")
+        out.check_outputs(self.outputs, (source.data, source.label_file))
 
 
 def compare(
@@ -69,6 +98,13 @@ def compare(
         Path | None,
         shared.results("--output", "-o", help="File of the table: .csv or .tsv."),
     ] = None,
+    report: Annotated[
+        Path | None,
+        shared.results(
+            help="Page of the comparison, such as compare.html; also writes "
+            "compare.json."
+        ),
+    ] = None,
     quiet: shared.Quiet = False,
     as_json: shared.Json = False,
     debug: shared.Debug = False,
@@ -80,8 +116,10 @@ def compare(
     """
     with out.guarded(debug):
         voice = out.Voice(quiet, as_json)
-        if quiet and output is None:
-            raise ValueError("--quiet without --output has no result; name a file")
+        if quiet and output is None and report is None:
+            raise ValueError(
+                "--quiet without --output or --report has no result; name a file"
+            )
         reading = (key, id_column, header, drop_column, image_size, labels, labels_key)
         source = Source(data, *reading, columns, decimal)
         check_there(source)
@@ -103,40 +141,33 @@ def compare(
         settings = given(dim=judged_dim, affine=affine)
         steps = shared.steps_of(preprocess)
         task = Task(source, n_clusters, settings, steps, seed, jobs)
-        _run(task, names, output, voice)
+        _run(task, names, Files(output, report), voice)
 
 
-def _run(
-    task: Task,
-    methods: Sequence[str],
-    output: Path | None,
-    voice: out.Voice,
-) -> None:
+def _run(task: Task, methods: Sequence[str], files: Files, voice: out.Voice) -> None:
     """Read, run the methods, write, and show."""
-    if output is not None:
-        out.check_ending(output, (".csv", ".tsv"), "a table")
-        out.check_outputs([output], (task.source.data, task.source.label_file))
+    files.check(task.source)
     found = task.read(voice)
     plan = plan_lines(found, task.steps)
     listed = f"{', '.join(methods)}; {task.clusters} clusters, seed {task.seed}"
     plan.append(("Compare", listed))
-    if output is not None:
-        plan.append(("Write", str(output)))
+    if files.outputs:
+        plan.append(("Write", ", ".join(map(str, files.outputs))))
     voice.plan(plan)
     doubted = doubts(found, task.steps)
     voice.warn(doubted)
-    dims, rows = _compared(task, methods, found, voice)
-    if output is not None:
-        text = _separated(rows, dims, "," if output.suffix == ".csv" else "\t")
-        with out.not_the_input("writing the table"):
-            out.write_all([out.Output(output, lambda path: path.write_text(text))])
+    features, _ = task.prepare(found, voice)
+    dims, rows, labels = _compared(task, methods, found, features, voice)
+    with out.not_the_input("writing the comparison"):
+        wanted = _outputs(task, files, found, features, dims, rows, labels)
+        written = out.write_all(wanted)
     summary = {
         **task.summary(found),
         "n_clusters": task.clusters,
         "judged_dims": list(dims),
         "methods": [asdict(row) for row in rows],
         "warnings": doubted,
-        "outputs": [] if output is None else [str(output)],
+        "outputs": [str(path) for path in written],
     }
     voice.json("compare", summary)
     _say_table(rows, voice)
@@ -151,17 +182,83 @@ def _run(
         raise typer.Exit(out.FAILED)
 
 
+def _outputs(
+    task: Task,
+    files: Files,
+    found: Read,
+    features: NDArray[np.floating],
+    dims: tuple[int, ...],
+    rows: list[Row],
+    labels: dict[str, NDArray[np.int64]],
+) -> list[out.Output]:
+    """Return the files that are wanted, with what writes them."""
+    outputs = []
+    if files.table is not None:
+        separator = "," if files.table.suffix == ".csv" else "\t"
+        text = _separated(rows, dims, separator)
+        outputs.append(out.Output(files.table, lambda path: path.write_text(text)))
+    if files.report is not None and labels:
+        page = _page(task, found, features, dims, rows, labels)
+        beside = files.report.with_suffix(".json")
+        outputs.append(out.Output(files.report, page.save, (beside,)))
+    return outputs
+
+
+def _page(
+    task: Task,
+    found: Read,
+    features: NDArray[np.floating],
+    dims: tuple[int, ...],
+    rows: list[Row],
+    labels: dict[str, NDArray[np.int64]],
+) -> Report:
+    from ekss.cli._methods import as_judged
+    from ekss.report import Contender, compare
+
+    affine = bool(task.settings.get("affine"))
+    contenders = [
+        Contender(
+            row.method,
+            row.seconds,
+            labels.get(row.method),
+            row.residual,
+            row.scores,
+            row.failed,
+            row.warnings,
+        )
+        for row in rows
+    ]
+    commands = {
+        method: task.again("cluster", {}, "--method", method, "--report", "report.html")
+        for method in labels
+    }
+    return compare(
+        contenders,
+        as_judged(features, affine=affine),
+        dims=dims,
+        affine=affine,
+        ids=found.points.ids,
+        title=f"{task.source.data.name}: methods compared",
+        source=found.points.source,
+        commands=commands,
+    )
+
+
 def _compared(
-    task: Task, methods: Sequence[str], found: Read, voice: out.Voice
-) -> tuple[tuple[int, ...], list[Row]]:
+    task: Task,
+    methods: Sequence[str],
+    found: Read,
+    features: NDArray[np.floating],
+    voice: out.Voice,
+) -> tuple[tuple[int, ...], list[Row], dict[str, NDArray[np.int64]]]:
     """Run the methods one after the other, even after one fails.
 
-    Return the dimensions at which the labels of every method are judged, and the rows.
+    Return the dimensions at which the labels of every method are judged, the rows, and
+    the labels of those that did not fail.
     """
     from ekss.cli._methods import as_judged, judged_dims, residual_share, score
     from ekss.metrics import adjusted_rand
 
-    features, _ = task.prepare(found, voice)
     affine = bool(task.settings.get("affine"))
     how: dict[str, Any] = {"affine": affine, "seed": task.seed}
     points = as_judged(features, affine=affine)
@@ -172,7 +269,8 @@ def _compared(
         residual = residual_share(points, own, dims, **how)
         return {"residual": residual, "scores": score(found.labels, own)}
 
-    rows, labels = [], {}
+    rows: list[Row] = []
+    labels: dict[str, NDArray[np.int64]] = {}
     for method in methods:
         voice.stage(method)
         row, own = _attempt(task, method, features, measured, show=not voice.silent)
@@ -185,7 +283,7 @@ def _compared(
             # The mean adjusted Rand index with the labels of the other methods.
             shared = [adjusted_rand(labels[row.method], other) for other in others]
             rows[i] = replace(row, agreement=float(sum(shared) / len(shared)))
-    return dims, rows
+    return dims, rows, labels
 
 
 def _attempt(
@@ -201,6 +299,7 @@ def _attempt(
 
     from ekss.cli._methods import in_options
 
+    _compile(task, method, features)
     start = time.perf_counter()
     try:
         with out.collected_warnings() as warned:
@@ -213,6 +312,21 @@ def _attempt(
     except Exception as error:
         reason = out.one_line(in_options(str(error))) or type(error).__name__
         return Row(method, time.perf_counter() - start, failed=reason), None
+
+
+def _compile(task: Task, method: str, features: NDArray[np.floating]) -> None:
+    """Fit a few rows, so that the time of the fit is that of a compiled program."""
+    import numpy as np
+
+    count = min(len(features), max(_TRIAL_ROWS, 4 * int(task.clusters)))
+    rows = np.random.default_rng(0).choice(len(features), count, replace=False)
+    # Whatever is wrong is told by the fit of all rows.
+    with suppress(Exception), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        trial = task.estimator(method, show=False, strict=False)
+        if "n_members" in trial.get_params():
+            trial.set_params(n_members=_TRIAL_MEMBERS)
+        trial.fit(features[np.sort(rows)])
 
 
 def _say_table(rows: list[Row], voice: out.Voice) -> None:

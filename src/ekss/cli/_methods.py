@@ -6,6 +6,7 @@ Imports NumPy; commands import this module when they run, not to show help.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -90,11 +91,36 @@ def check_auto(method: str, settings: Mapping[str, Any]) -> None:
 
 def in_options(text: str) -> str:
     """Write the names of parameters in a message as those of the options."""
-    options = {word: _option(name) for name, word in _PARAMETERS.items()}
-    options |= {"n_clusters": "-k", "n_jobs": "--jobs", "random_state": "--seed"}
-    for word, option in options.items():
+    for word, option in _options().items():
         text = re.sub(rf"\b{word}=", f"{option} ", text)
-    return text
+        if "_" in word:  # others are words of the language as well
+            text = re.sub(rf"\b{word}\b", option, text)
+    return text.replace("predict()", "ekss predict")
+
+
+def as_words(params: Mapping[str, Any]) -> list[str]:
+    """Write parameters as words of a command line; those without option are left out.
+
+    A pair of numbers is a range; affine=False is --linear.
+    """
+    words, options = [], _options()
+    for name, value in params.items():
+        if name == "affine":
+            words.append("--affine" if value else "--linear")
+        elif name in options:
+            shown = "-".join(map(str, value)) if isinstance(value, tuple) else value
+            words += [options[name], str(shown)]
+    return words
+
+
+def _options() -> dict[str, str]:
+    """Options of the command line by the names of parameters."""
+    options = {word: _option(name) for name, word in _PARAMETERS.items()}
+    return options | {
+        "n_clusters": "-k",
+        "n_jobs": "--jobs",
+        "random_state": "--seed",
+    }
 
 
 def _class_of(method: str) -> Any:
@@ -159,6 +185,20 @@ class Task:
             verbose=int(show),
             **params,
         )
+
+    def again(self, command: str, changes: Mapping[str, Any], *rest: str) -> str:
+        """Write the command that repeats the task with some parameters changed.
+
+        ``rest`` are further words of it. What has its default is left out.
+        """
+        params = {_PARAMETERS[name]: value for name, value in self.settings.items()}
+        params = {"n_clusters": self.clusters, **params, **changes}
+        words = ["ekss", command, str(self.source.data), *as_words(params), *rest]
+        if self.steps:
+            words += ["--preprocess", ",".join(step.word for step in self.steps)]
+        if self.seed:
+            words += ["--seed", str(self.seed)]
+        return shlex.join([*words, *self.source.words])
 
     def read(self, voice: Voice) -> Read:
         """Read everything; refuse more clusters or dimensions than there can be."""

@@ -96,6 +96,24 @@ class Source:
         return self.labels
 
     @property
+    def words(self) -> list[str]:
+        """The options of the command line that say the same."""
+        found = []
+        for option, value in (
+            ("--key", self.key),
+            ("--id-column", self.id_column),
+            ("--image-size", self.image_size),
+            ("--labels", self.labels),
+            ("--labels-key", self.labels_key),
+        ):
+            found += [] if value is None else [option, str(value)]
+        for name in self.drop or ():
+            found += ["--drop-column", name]
+        if isinstance(self.header, bool):
+            found.append("--header" if self.header else "--no-header")
+        return found
+
+    @property
     def left_out(self) -> tuple[str, ...]:
         """Columns that are not features: dropped ones, and that of the true labels."""
         from ekss.io import is_table

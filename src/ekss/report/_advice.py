@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ekss.estimators import find_doubts, rows_to_doubt
 from ekss.report._page import Notice, percent
+from ekss.words import percent as share
 
 if TYPE_CHECKING:
     from ekss.report._facts import Cluster, Facts
@@ -25,6 +27,9 @@ _ALIKE = 0.97  # affinity above which two subspaces are nearly the same
 _ELSEWHERE = 0.2  # share of points nearer to another subspace that is worth a look
 _LITTLE_AGREEMENT = 0.5  # median agreement below which members disagree
 _HALVES_AGREE = 0.9  # halves of the members should agree on this share of the points
+_SMALL_ERROR = 0.1  # share of points that true labels put elsewhere
+_MUCH_AGREEMENT = 0.7  # median agreement from which a cluster is firm
+_MUCH_CAPTURED = 0.8  # share of energy from which subspaces fit well
 _SCORES_ALIKE = 0.1  # scores of numbers of clusters closer than this are alike
 
 
@@ -43,8 +48,78 @@ def advice_for(facts: Facts) -> tuple[Notice, ...]:
         _nearer_elsewhere,
         _run,
     )
-    found = [advice for check in checks for advice in check(facts)]
+    put = facts.wording.translate
+    found = [
+        replace(advice, title=put(advice.title), text=put(advice.text))
+        for check in checks
+        for advice in check(facts)
+    ]
     return tuple(sorted(found, key=lambda advice: advice.level != "warning"))
+
+
+def good_news(facts: Facts) -> tuple[str, ...]:
+    """Say what speaks for the clusters, in sentences."""
+    inputs, spectrum = facts.inputs, facts.spectrum
+    told = []
+    if facts.scores is not None and facts.scores.error <= _SMALL_ERROR:
+        right = percent(1 - facts.scores.error)
+        told.append(f"{right} of the points are where their true labels put them.")
+    if inputs.halves is not None and inputs.halves >= _HALVES_AGREE:
+        told.append(
+            f"Two halves of the members gave {percent(inputs.halves, 0)} of the points "
+            "the same cluster."
+        )
+    told += _firm_clusters(facts)
+    if spectrum is not None and spectrum.clarity is not None:
+        if spectrum.clarity >= _CLEARER and spectrum.clearest_after == inputs.n_asked:
+            told.append(
+                f"The eigenvalues of the graph drop most clearly after "
+                f"{inputs.n_asked}, the number of clusters."
+            )
+    if facts.captured >= _MUCH_CAPTURED and not facts.fit.fitted_here:
+        told.append(
+            f"The subspaces hold {share(facts.captured)} of the energy of their "
+            "clusters."
+        )
+    equations = sum(map(len, facts.columns.relations)) if facts.columns else 0
+    if equations:
+        several = "equation holds" if equations == 1 else "equations hold"
+        told.append(
+            f"{equations} {several} inside a cluster and not elsewhere: see “What each "
+            "cluster is”."
+        )
+    return tuple(told)
+
+
+def _firm_clusters(facts: Facts) -> Iterator[str]:
+    """Say for how many clusters the points agree with theirs."""
+    count = len(facts.clusters)
+    firm = [c for c in facts.clusters if c.agreement >= _MUCH_AGREEMENT]
+    if count == 1 or len(firm) < count / 2:
+        return
+    who = {
+        "members": "Members agree about",
+        "graph": "Most edges stay inside",
+        "subspaces": "The own subspace is clearly the nearest in",
+    }[facts.agreement.source]
+    some = "all" if len(firm) == count else f"{len(firm)} of"
+    middle = percent(float(np.median([c.agreement for c in firm])), 0)
+    yield f"{who} {some} {count} clusters (median agreement {middle})."
+
+
+def next_run(facts: Facts) -> str | None:
+    """Write the one run that answers the warnings, or else the notes; None if none.
+
+    Of several values for a parameter, that of the first notice is taken.
+    """
+    for level in ("warning", "note"):
+        changes: dict[str, Any] = {}
+        for notice in facts.advice:
+            if notice.level == level:
+                changes = {**notice.change, **changes}
+        if changes:
+            return facts.wording.run_again(facts.inputs.estimator, changes)
+    return None
 
 
 def _pieces(facts: Facts) -> Iterator[Notice]:
@@ -92,6 +167,7 @@ def _number_of_clusters(facts: Facts) -> Iterator[Notice]:
             f"The eigenvalues drop clearly after {best} (from {values[best - 1]:.3g} "
             f"to {values[best]:.3g}), not after {k} (from {values[k - 1]:.3g} to "
             f"{values[k]:.3g}). Compare with n_clusters={best}.",
+            n_clusters=best,
         )
     elif spectrum.clarity < _NO_DROP:
         yield _note(
@@ -115,6 +191,7 @@ def _close_counts(facts: Facts) -> Iterator[Notice]:
             f"Scores within {_SCORES_ALIKE} of the best, {best:.4g} for {chosen}: "
             f"{_listed(scores)}. Compare with n_clusters={first}, or pass the number "
             "that you expect.",
+            n_clusters=first,
         )
 
 
@@ -227,7 +304,8 @@ def _members(facts: Facts) -> Iterator[Notice]:
         else:
             title = f"Many edges leave {_clusters(torn).lower()}"
             text = f"{median}: much of the affinity goes to other clusters."
-        yield _warning("agreement", title, text)
+        more = {"n_members": 2 * inputs.n_members} if inputs.n_members else {}
+        yield _warning("agreement", title, text, **more)
     if inputs.n_members and inputs.halves is not None and inputs.halves < _HALVES_AGREE:
         yield _warning(
             "halves",
@@ -237,6 +315,7 @@ def _members(facts: Facts) -> Iterator[Notice]:
             f"at least {percent(_HALVES_AGREE, 0)}. {inputs.n_members} members voted "
             f"in the end: try n_members={2 * inputs.n_members}, and if labels still "
             "change with random_state, doubt the number of clusters or subspace_dim.",
+            n_members=2 * inputs.n_members,
         )
 
 
@@ -260,6 +339,7 @@ def _run(facts: Facts) -> Iterator[Notice]:
             "convergence",
             "The iteration was stopped before it converged",
             f"max_iter reached its limit of {inputs.unfinished}; raise max_iter.",
+            max_iter=10 * inputs.unfinished,
         )
     if inputs.n_zero and not inputs.affine:
         yield _note(
@@ -283,12 +363,12 @@ def _run(facts: Facts) -> Iterator[Notice]:
         )
 
 
-def _warning(key: str, title: str, text: str) -> Notice:
-    return Notice(key, "warning", title, text)
+def _warning(key: str, title: str, text: str, **change: Any) -> Notice:
+    return Notice(key, "warning", title, text, change)
 
 
-def _note(key: str, title: str, text: str) -> Notice:
-    return Notice(key, "note", title, text)
+def _note(key: str, title: str, text: str, **change: Any) -> Notice:
+    return Notice(key, "note", title, text, change)
 
 
 def _points(count: int, verb: str = "") -> str:

@@ -8,11 +8,12 @@ from typing import Any
 from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
+from ekss.report._columns import draw_columns, draw_loadings, draw_portraits
 from ekss.report._facts import Facts, summarise
 from ekss.report._fitted import read_inputs
-from ekss.report._gallery import draw_albums, draw_tracks
+from ekss.report._gallery import draw_albums, draw_motions, draw_tracks
 from ekss.report._geometry import draw_affinities, draw_angles, draw_clusters
-from ekss.report._layout import draw_map
+from ekss.report._layout import draw_map, map_data
 from ekss.report._matrix import draw_agreement, draw_matrix
 from ekss.report._page import (
     Notice,
@@ -26,6 +27,7 @@ from ekss.report._page import (
 )
 from ekss.report._scores import draw_confusion, draw_scores
 from ekss.report._spectrum import draw_counts, draw_eigenvalues
+from ekss.report._wording import Wording
 
 _MOST_COLUMNS = 40  # names of columns that are listed
 
@@ -43,6 +45,8 @@ def build(
     title: str | None = None,
     source: str | None = None,
     seconds: float | None = None,
+    unused: Iterable[str] = (),
+    wording: Wording | None = None,
 ) -> Report:
     """Describe the clusters that an estimator found, in numbers and figures.
 
@@ -58,22 +62,27 @@ def build(
     labels : array-like of shape (n_samples,), default=None
         True labels, for scoring only.
     raw : array-like of shape (n_samples, n_shown), default=None
-        Pixels or tracks to show where X holds other features; None shows X.
+        Pixels, tracks or columns to show where X holds other features; None shows X.
     image_shape : (int, int), default=None
         Height and width, if points are images; colour images have 3 numbers per pixel.
     n_frames : int, default=None
         Number of frames, if points are tracks (x_1, y_1, x_2, y_2, ...).
     ids : sequence of str, default=None
-        Names of the points, shown with images.
+        Names of the points.
     feature_names : sequence of str, default=None
         Names of the columns of the data that were used; None takes
-        ``feature_names_in_`` of the estimator.
+        ``feature_names_in_`` of the estimator. A unit may follow in brackets:
+        ``"pressure (bar)"``.
     title : str, default=None
         Heading of the page; None names the method and the number of clusters.
     source : str, default=None
         Where the points come from.
     seconds : float, default=None
         How long the fit took.
+    unused : sequence of str, default=()
+        Columns of the table that are no features, such as names and texts.
+    wording : Wording, default=None
+        How advice names settings; None names parameters of Python.
 
     Returns
     -------
@@ -109,16 +118,20 @@ def build(
         feature_names=feature_names,
     )
     title = title or f"{inputs.method}: {inputs.n_asked} clusters"
-    facts = Facts(inputs, title, source, seconds)
+    told = Wording() if wording is None else wording
+    facts = Facts(inputs, title, source, seconds, tuple(map(str, unused)), told)
     with threadpool_limits(1, "blas"):  # many small products: threads only wait
         html = render(
             facts,
             SECTIONS,
             title=title,
             lead=_lead(facts),
+            good=facts.good,
             notices=facts.advice or (_FINE,),
+            next_run=facts.next_run,
             figures=_key_numbers(facts),
             footer="All numbers of this page are in the .json file beside it.",
+            data=map_data(facts),
         )
         return Report(html, summarise(facts))
 
@@ -147,6 +160,7 @@ def draw_run(facts: Facts) -> Panel:
         ("points", f"{inputs.n_samples:,} of {inputs.n_features:,} features"),
         ("missing entries", missing),
         ("columns", columns),
+        ("columns not used", ", ".join(facts.unused)),
         ("time", None if facts.seconds is None else duration(facts.seconds)),
         ("members", members),
         ("report made", facts.created),
@@ -161,8 +175,9 @@ def draw_run(facts: Facts) -> Panel:
 # The page, panel by panel: a panel that is not listed here is not shown.
 SECTIONS = (
     Section("Clusters", (draw_clusters,)),
+    Section("What each cluster is", (draw_portraits, draw_columns, draw_loadings)),
     Section("Images", (draw_albums,)),
-    Section("Tracks", (draw_tracks,)),
+    Section("Tracks", (draw_tracks, draw_motions)),
     Section(
         "Do the clusters hold together?",
         (draw_map, draw_matrix, draw_agreement, draw_eigenvalues, draw_counts),

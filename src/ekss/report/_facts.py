@@ -14,19 +14,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import ekss
-from ekss.report._advice import advice_for
-from ekss.report._figures import Floats
+from ekss.report._advice import advice_for, good_news, next_run
+from ekss.report._columns import Columns, columns_of, summarise_columns
+from ekss.report._figures import Floats, Ints, six_digits
 from ekss.report._fitted import Inputs
 from ekss.report._geometry import BINS, Angles, angles_of, fit_of, quantiles
+from ekss.report._layout import Layout, layout_of
 from ekss.report._matrix import agreement_of, blocks_of
 from ekss.report._page import percent
 from ekss.report._scores import scores_of
 from ekss.report._spectrum import pieces_of, spectrum_of
+from ekss.report._wording import Wording
 
 if TYPE_CHECKING:
     from rich.console import Group
 
 VERSION = 1
+TIMES = "\u00d7"
 KIND = "ekss report"
 
 
@@ -47,6 +51,10 @@ class Cluster:
     agreement_high: float
     agreement_quarters: list[float]  # 25th and 75th percentile
     residual_histogram: list[int]  # the last bin also counts what lies beyond
+    # the true label that most of its points have, and their share, where labels are
+    # known
+    mostly: str | None = None
+    mostly_share: float | None = None
 
 
 def _now() -> str:
@@ -64,6 +72,8 @@ class Facts:
     title: str  # heading of the page
     source: str | None = None  # where the points come from
     seconds: float | None = None  # how long the fit took
+    unused: tuple[str, ...] = ()  # columns of the table that are no features
+    wording: Wording = field(default_factory=Wording)  # how settings are named
     created: str = field(default_factory=_now)  # when the report was made
 
     fit = cached_property(lambda self: fit_of(self.inputs))
@@ -73,6 +83,18 @@ class Facts:
     spectrum = cached_property(lambda self: spectrum_of(self.inputs))
     scores = cached_property(lambda self: scores_of(self.inputs))
     advice = cached_property(advice_for)
+    good = cached_property(good_news)  # what speaks for the clusters, in sentences
+    next_run = cached_property(next_run)  # what to run next, if anything
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Places of the points on the map."""
+        return layout_of(self.inputs, self.fit)
+
+    @cached_property
+    def columns(self) -> Columns | None:
+        """What the columns of a table say about the clusters."""
+        return columns_of(self.inputs, self.fit, self._doubts)
 
     @cached_property
     def angles(self) -> Angles | None:
@@ -109,6 +131,7 @@ class Facts:
             ninth,
             quantiles(values, (0.25, 0.75)),
             bins.tolist(),
+            *(self.scores.majority(k) if self.scores is not None else ()),
         )
 
     @property
@@ -129,6 +152,58 @@ class Facts:
         if self.scores is None or not self.scores.wrong.any():
             return ""
         return " Crosses are points whose true label says otherwise."
+
+    @cached_property
+    def _doubts(self) -> tuple[Ints, Floats]:
+        """Points that were measured, and how doubtful each is; 0 is without doubt.
+
+        Doubt is the distance to the own subspace as a share of that to the nearest
+        other one, or else the lack of agreement.
+        """
+        fit, agreement = self.fit, self.agreement
+        if fit.fitted_here or self.inputs.n_clusters == 1:
+            return agreement.rows, 1 - agreement.values
+        return fit.rows, fit.own / np.maximum(fit.other, 1e-300)
+
+    def ends(self, k: int, count: int) -> tuple[Ints, Ints]:
+        """Most typical and most doubtful points of a cluster, each from its outside."""
+        rows, doubt = self._doubts
+        mine = np.flatnonzero(self.inputs.codes[rows] == k)
+        ranked = rows[mine[np.argsort(doubt[mine], kind="stable")]]
+        count = min(count, max(1, len(ranked) // 2))
+        return ranked[:count], ranked[::-1][: min(count, len(ranked) - count)]
+
+    def doubt(self, row: int) -> float:
+        """How doubtful a point is that was measured."""
+        rows, doubt = self._doubts
+        return float(doubt[np.searchsorted(rows, row)])
+
+    def why_doubtful(self, row: int) -> str:
+        """Say how doubtful a point is: what speaks for another cluster."""
+        if self.fit.fitted_here or self.inputs.n_clusters == 1:
+            return f"agreement {percent(1 - self.doubt(row), 0)}"
+        rival = self.names[self.fit.rival(row)]
+        times = 1 / max(self.doubt(row), 1e-300)
+        return (
+            f"cluster {rival}: {'over 100' if times > 100 else f'{times:.2g}'} {TIMES}"
+        )
+
+    def about_ends(self, things: str) -> str:
+        """Say what is typical and what is doubtful."""
+        if self.fit.fitted_here:
+            return (
+                f"Typical {things} have the most, doubtful ones the least of their "
+                "affinity inside the cluster."
+            )
+        return (
+            f"Typical {things} are many times nearer to their own subspace than to any "
+            "other, doubtful ones hardly or not at all."
+        )
+
+    def row_name(self, row: int) -> str:
+        """Name of a point: its id, or its number."""
+        ids, number = self.inputs.ids, f"point {self.inputs.rows[row]}"
+        return number if ids is None else ids[row]
 
     def sampled(self, shown: int) -> str:
         """Say how many points a figure shows, if not all."""
@@ -159,14 +234,16 @@ def summarise(facts: Facts) -> dict[str, Any]:
         "affine": inputs.affine,
         "parameters": {name: value for name, value, _ in inputs.parameters},
         "found": dict(inputs.choices),
+        "good": list(facts.good),
         "warnings": [asdict(advice) for advice in facts.advice],
+        "next_run": facts.next_run,
         "subspace_dim": fit.dim,
         "subspaces_fitted_by": "report" if fit.fitted_here else "estimator",
         "captured": facts.captured,
         "n_measured": len(fit.rows),
         "agreement_from": facts.agreement.source,
         "clusters": [asdict(cluster) for cluster in facts.clusters],
-        "residual_edges": _listed(np.linspace(0, fit.reach, BINS + 1)),
+        "residual_edges": six_digits(np.linspace(0, fit.reach, BINS + 1)),
     }
     if inputs.n_members is not None:
         summary["n_members"] = int(inputs.n_members)
@@ -174,7 +251,8 @@ def summarise(facts: Facts) -> dict[str, Any]:
         summary["halves_agreement"] = inputs.halves
     if inputs.counts:
         summary["counts"] = [{"n_clusters": n, "score": s} for n, s in inputs.counts]
-    return summary | _graph_part(facts) | _label_part(facts)
+    parts = _graph_part(facts), summarise_columns(facts), _label_part(facts)
+    return summary | parts[0] | parts[1] | parts[2]
 
 
 def check_summary(summary: Mapping[str, Any]) -> None:
@@ -267,15 +345,15 @@ def _graph_part(facts: Facts) -> dict[str, Any]:
             "n_edges": facts.pieces.n_edges,
         }
     if facts.spectrum is not None:
-        part["eigenvalues"] = _listed(facts.spectrum.eigenvalues)
+        part["eigenvalues"] = six_digits(facts.spectrum.eigenvalues)
         part["gap"] = facts.spectrum.gap
         part["clearest_drop_after"] = facts.spectrum.clearest_after
     if facts.blocks is not None:
         name = "coassociation" if facts.blocks.of_votes else "affinity"
-        part[f"mean_{name}"] = _listed(facts.blocks.between)
+        part[f"mean_{name}"] = six_digits(facts.blocks.between)
     if facts.angles is not None:
-        part["subspace_affinities"] = _listed(facts.angles.affinities)
-        part["smallest_angles_degrees"] = _listed(facts.angles.smallest)
+        part["subspace_affinities"] = six_digits(facts.angles.affinities)
+        part["smallest_angles_degrees"] = six_digits(facts.angles.smallest)
     return part
 
 
@@ -293,8 +371,3 @@ def _label_part(facts: Facts) -> dict[str, Any]:
             "confusion": scores.confusion.tolist(),
         }
     }
-
-
-def _listed(array: Floats) -> list[Any]:
-    """Nested lists of plain numbers with six digits."""
-    return np.vectorize(lambda value: float(f"{value:.6g}"))(array).tolist()

@@ -121,6 +121,11 @@ def text(
     return tag("text", escape(words), x=x, y=y, **about)
 
 
+def group(shapes: Iterable[str], position: int) -> str:
+    """Mark shapes as those of one cluster, so that it can be picked out."""
+    return tag("g", "".join(shapes), data_k=str(position))
+
+
 def line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
     """Draw a straight line."""
     return tag("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=kind)
@@ -259,8 +264,12 @@ def heat_map(
     columns: Sequence[str],
     alt: str,
     labels: tuple[str, str] | None = None,
+    clusters: tuple[Sequence[int], Sequence[int]] = ((), ()),
 ) -> Html:
-    """Draw shades in [0, 1] (NaN for an empty cell) with what is written in them."""
+    """Draw shades in [0, 1] (NaN for an empty cell) with what is written in them.
+
+    ``clusters`` are the positions of the clusters that rows and columns stand for.
+    """
     longest = max((len(name) for name in rows), default=1)
     left = 14 + 7.4 * min(longest, 12) + (20 if labels else 0)
     top = 24.0 + (16 if labels else 0)
@@ -285,7 +294,7 @@ def heat_map(
                 kind = "cell light" if shade > _DARK else "cell"
                 middle = x + side / 2, y + side / 2 + 4
                 body.append(text(*middle, cells[i][j], anchor="middle", kind=kind))
-    body += _names(rows, columns, left, top, cell)
+    body += _names(rows, columns, left, top, cell, clusters)
     if labels:
         where = left + width / 2, top + height / 2
         body.append(text(where[0], 13, labels[1], anchor="middle", kind="m"))
@@ -294,14 +303,21 @@ def heat_map(
 
 
 def _names(
-    rows: Sequence[str], columns: Sequence[str], left: float, top: float, cell: float
+    rows: Sequence[str],
+    columns: Sequence[str],
+    left: float,
+    top: float,
+    cell: float,
+    clusters: tuple[Sequence[int], Sequence[int]],
 ) -> Iterator[str]:
     """Write as many names of rows and columns as there is room for."""
     for i in range(0, len(rows), max(1, math.ceil(13 / cell))):
-        yield text(left - 6, top + (i + 0.5) * cell + 4, rows[i], anchor="end")
+        name = text(left - 6, top + (i + 0.5) * cell + 4, rows[i], anchor="end")
+        yield group([name], clusters[0][i]) if len(clusters[0]) else name
     widest = 7 * max((len(name) for name in columns), default=1) + 4
     for j in range(0, len(columns), max(1, math.ceil(widest / cell))):
-        yield text(left + (j + 0.5) * cell, top - 7, columns[j], anchor="middle")
+        name = text(left + (j + 0.5) * cell, top - 7, columns[j], anchor="middle")
+        yield group([name], clusters[1][j]) if len(clusters[1]) else name
 
 
 def relative_shades(values: Floats) -> Floats:
@@ -367,6 +383,11 @@ def to_bytes(values: Floats, low: float, high: float) -> Bytes:
     """Map the range from low to high to 0..255, and clip."""
     width = high - low if high > low else 1.0
     return np.rint(255 * np.clip((values - low) / width, 0, 1)).astype(np.uint8)
+
+
+def six_digits(array: Floats) -> list[Any]:
+    """Nested lists of plain numbers with six digits, for JSON."""
+    return np.vectorize(lambda value: float(f"{value:.6g}"))(array).tolist()
 
 
 def averaged(images: Floats, step: int) -> Floats:

@@ -49,6 +49,9 @@ class Inputs:
     image_shape: tuple[int, ...] | None
     n_frames: int | None  # frames of a track (x_1, y_1, x_2, y_2, ...)
     feature_names: tuple[str, ...] | None  # names of the columns that were used
+    shown_apart: bool  # whether ``shown`` is something else than the estimator's X
+    labels: Ints  # (n_rows,): the estimator's cluster number of every row, in order
+    all_ids: tuple[str, ...] | None  # name of every row
     missing: float = 0.0  # share of the entries that were filled in
 
     @property
@@ -211,7 +214,7 @@ def read_inputs(
         points = completion(points)
         shown = points if raw is None else shown
     described = np.arange(n_rows) if sample is None else np.asarray(sample)
-    clusters = np.asarray(clusters)[described]
+    every, clusters = np.asarray(clusters), np.asarray(clusters)[described]
     kept = np.flatnonzero(clusters >= 0)
     if not kept.size:
         raise ValueError(
@@ -224,7 +227,8 @@ def read_inputs(
         clusters[kept], return_inverse=True, return_counts=True
     )
     order = np.lexsort((values, -counts))
-    named = _entries("ids", ids, n_rows, described[kept])
+    named = _entries("ids", ids, n_rows)
+    all_ids = None if named is None else [str(name) for name in named]
     if feature_names is None:
         feature_names = getattr(estimator, "feature_names_in_", None)
     inputs = Inputs(
@@ -237,11 +241,14 @@ def read_inputs(
         described[kept],
         len(clusters) - len(kept),
         n_rows,
-        _entries("labels", labels, n_rows, described[kept]),
-        None if named is None else tuple(map(str, named)),
+        _some(_entries("labels", labels, n_rows), described[kept]),
+        _some(all_ids, described[kept]),
         _check_image_shape(image_shape, shown.shape[1]),
         _check_frames(n_frames, shown.shape[1]),
         None if feature_names is None else tuple(map(str, feature_names)),
+        raw is not None,
+        every,
+        None if all_ids is None else tuple(all_ids),
         missing,
     )
     preparation = getattr(inputs.fitted, "preparation_", None)
@@ -328,10 +335,8 @@ def _floats(
     return array
 
 
-def _entries(
-    name: str, values: Iterable[Any] | None, n_rows: int, rows: Ints
-) -> tuple[Any, ...] | None:
-    """Return the entries of some rows; there must be one for every row."""
+def _entries(name: str, values: Iterable[Any] | None, n_rows: int) -> list[Any] | None:
+    """Return the entries as a list; there must be one for every row."""
     if values is None:
         return None
     given = values.tolist() if isinstance(values, np.ndarray) else list(values)
@@ -339,7 +344,12 @@ def _entries(
         raise ValueError(
             f"{name} has {len(given)} entries for {n_rows} points; pass one per point"
         )
-    return tuple(given[row] for row in rows)
+    return given
+
+
+def _some(values: list[Any] | None, rows: Ints) -> tuple[Any, ...] | None:
+    """Return the entries of some rows."""
+    return None if values is None else tuple(values[row] for row in rows)
 
 
 def _check_image_shape(

@@ -25,6 +25,7 @@ _TINY = 24  # images up to this side are shown with sharp pixels
 _CLIPPED = (0.002, 0.998)  # quantiles of the pixels that become black and white
 _TALLEST = 480.0  # height of the figure of tracks
 _PATH_STEPS = 24  # pieces of a drawn path
+_MOST_MOTIONS = 12  # clusters whose paths are drawn over each other
 
 
 def draw_albums(facts: Facts) -> Panel | None:
@@ -37,7 +38,7 @@ def draw_albums(facts: Facts) -> Panel | None:
     images = n_albums * (2 * SHOWN + SHOWN_VECTORS)
     side = min(_LARGEST_SIDE, int(np.sqrt(_PIXELS / images)))
     step = max(1, -(-max(shape[:2]) // side))
-    ends = [_ends(facts, k) for k in range(n_albums)]
+    ends = [facts.ends(k, SHOWN) for k in range(n_albums)]
     chosen = np.concatenate([rows for pair in ends for rows in pair])
     low, high = np.quantile(inputs.shown[chosen], _CLIPPED)
 
@@ -45,7 +46,7 @@ def draw_albums(facts: Facts) -> Panel | None:
         """Address and name of the images of some points."""
         pixels = fig.averaged(inputs.shown[rows].reshape(-1, *shape), step)
         return [
-            (fig.picture(image, low, high), _name(facts, row))
+            (fig.picture(image, low, high), _named(facts, row))
             for image, row in zip(pixels, rows, strict=True)
         ]
 
@@ -72,17 +73,10 @@ def _reading(facts: Facts, of_pixels: bool, step: int) -> str:
         words += f" (the {MOST_CLUSTERS} largest)"
     if measured < facts.inputs.n_samples:
         words += f", out of the {measured:,} points that were measured"
-    if facts.fit.fitted_here:
-        words += (
-            ". Typical images have the most, doubtful ones the least of their affinity "
-            "inside the cluster"
-        )
-    else:
-        words += (
-            ". Typical images are much nearer to their own subspace than to any other, "
-            "doubtful ones hardly or not at all"
-        )
-    words += ": if doubtful images look out of place, others may be too."
+    words += (
+        f". {facts.about_ends('images')} If doubtful images look out of place, others "
+        "may be too."
+    )
     if of_pixels:
         words += (
             " Basis vectors are the directions that the images of a cluster are made "
@@ -93,27 +87,11 @@ def _reading(facts: Facts, of_pixels: bool, step: int) -> str:
     return words
 
 
-def _ends(facts: Facts, k: int) -> tuple[Ints, Ints]:
-    """Rank the points of a cluster by doubt; take both ends, each from its outside.
-
-    Doubt is how little nearer the own subspace is than any other, or else the lack of
-    agreement.
-    """
-    fit, agreement = facts.fit, facts.agreement
-    if fit.fitted_here or facts.inputs.n_clusters == 1:
-        rows, doubt = agreement.rows, -agreement.values
-    else:
-        rows, doubt = fit.rows, fit.own - fit.other
-    mine = np.flatnonzero(facts.inputs.codes[rows] == k)
-    ranked = rows[mine[np.argsort(doubt[mine], kind="stable")]]
-    count = min(SHOWN, max(1, len(ranked) // 2))
-    return ranked[:count], ranked[::-1][: min(count, len(ranked) - count)]
-
-
-def _name(facts: Facts, row: int) -> str:
-    """Return the name of a point: its id, or its number."""
-    ids, number = facts.inputs.ids, f"point {facts.inputs.rows[row]}"
-    return number if ids is None else f"{ids[row]} ({number})"
+def _named(facts: Facts, row: int) -> str:
+    """Name of a point and, where that is an id, its number."""
+    number = f"point {facts.inputs.rows[row]}"
+    name = facts.row_name(row)
+    return name if name == number else f"{name} ({number})"
 
 
 def _vectors(facts: Facts, k: int, step: int) -> list[tuple[str, str]]:
@@ -146,8 +124,8 @@ def draw_tracks(facts: Facts) -> Panel | None:
     step, body = max(1, n_frames // _PATH_STEPS), []
     for k in range(len(facts.clusters)):
         mine, kind = tracks[inputs.codes[rows] == k], fig.colour(k)
-        body.append(fig.curves(frame, mine[:, ::step], f"trail {kind}"))
-        body.append(fig.dots(frame, mine[:, 0], f"mid {kind}"))
+        paths = fig.curves(frame, mine[:, ::step], f"trail {kind}")
+        body.append(fig.group([paths, fig.dots(frame, mine[:, 0], f"mid {kind}")], k))
     if facts.scores is not None:
         wrong = tracks[facts.scores.wrong[rows], 0]
         body.append(fig.crosses(frame, wrong, 3.5))
@@ -162,6 +140,48 @@ def draw_tracks(facts: Facts) -> Panel | None:
     drawing = fig.svg(fig.SIDE, frame.bottom + 10, body, alt)
     title = "Tracks on the first frame"
     return Panel("tracks", title, drawing, reading + facts.about_crosses)
+
+
+def draw_motions(facts: Facts) -> Panel | None:
+    """Draw the paths of each cluster over each other, all from one start."""
+    inputs, n_frames = facts.inputs, facts.inputs.n_frames
+    if n_frames is None:
+        return None
+    rows = at_most(np.arange(inputs.n_samples), MOST_TRACKS)
+    paths = inputs.shown[rows].reshape(len(rows), n_frames, 2)
+    paths = paths - paths[:, :1]
+    paths = paths[:, :: max(1, n_frames // _PATH_STEPS)]
+    count = min(len(facts.clusters), _MOST_MOTIONS)
+    across = min(count, 3)
+    side = (fig.SIDE - 8 * (across - 1)) / across
+    reach = float(np.quantile(np.abs(paths), 0.99)) or 1.0
+    body = []
+    for k in range(count):
+        left, top = (k % across) * (side + 8), (k // across) * (side + 26) + 20
+        mine = paths[inputs.codes[rows] == k]
+        middle = np.median(mine, axis=0, keepdims=True)
+        # Longer paths than nearly all end at the edge.
+        ranges = (-1.05 * reach, 1.05 * reach), (1.05 * reach, -1.05 * reach)
+        frame = fig.Frame(left, top, left + side, top + side, *ranges)
+        name = f"cluster {facts.names[k]}"
+        drawn = [
+            fig.box(left, top, side, side, "pane"),
+            fig.text(left + side / 2, top - 6, name, anchor="middle"),
+            fig.curves(frame, np.clip(mine, -reach, reach), f"trail {fig.colour(k)}"),
+            fig.curves(frame, np.clip(middle, -reach, reach), "median-path"),
+        ]
+        body.append(fig.group(drawn, k))
+    alt = f"Paths of the points of {count} clusters, moved to one start."
+    reading = (
+        "The paths of a cluster, moved so that they start in the middle and drawn over "
+        "each other, y downwards, all at one scale; the dark line is their median. The "
+        "tighter the bundle, the more alike the points of a cluster move."
+    )
+    if count < len(facts.clusters):
+        reading += f" The {count} largest clusters are shown."
+    height = -(-count // across) * (side + 26) + 4
+    drawing = fig.svg(fig.SIDE, height, body, alt)
+    return Panel("motions", "Motions, from one start", drawing, reading)
 
 
 def _image_frame(places: Floats) -> fig.Frame:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import csv
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,6 +33,7 @@ _BESIDES = 8  # operations per number of a point besides its products with a bas
 _SMALLEST_SAMPLE = 2000  # points that are measured however costly
 _CHUNK = 8192  # points measured at a time
 BINS = 24  # of the histograms of distances
+_LONGEST_FILE = 1_400_000  # bytes of labels that a page offers; Chromium takes 2 MB
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,13 @@ class Fit:
         others = self.distances.astype(float)
         others[np.arange(len(self.codes)), self.codes] = np.inf
         return others.min(axis=1)
+
+    def rival(self, row: int) -> int:
+        """Position of the nearest cluster of a measured point that is not its own."""
+        place = int(np.searchsorted(self.rows, row))
+        others = self.distances[place].astype(float)
+        others[self.codes[place]] = np.inf
+        return int(others.argmin())
 
     @cached_property
     def reach(self) -> float:
@@ -141,7 +152,13 @@ def draw_clusters(facts: Facts) -> Panel:
     inputs, fit = facts.inputs, facts.fit
     rows = [(k, c, _draw_histogram(facts, k)) for k, c in enumerate(facts.clusters)]
     edge = fit.reach
-    body = part("clusters", rows=rows, shown=rows_at_once(len(rows)), reach=edge)
+    body = part(
+        "clusters",
+        rows=rows,
+        shown=rows_at_once(len(rows)),
+        reach=edge,
+        download=_labels_file(inputs),
+    )
     centred = ", measured from their mean" if inputs.affine else ""
     ours = f"; {_about_principal(facts)}" if fit.fitted_here else ""
     sampled = (
@@ -187,7 +204,8 @@ def affinities_panel(values: Floats, names: Sequence[str], about: str = "") -> P
     low, high = f"{off.min():.2f}", f"{off.max():.2f}"
     alt = f"Affinities between {len(names)} subspaces, from {low} to {high}."
     cells = [[f"{v:.2f}".lstrip("0") for v in row] for row in values]
-    drawing = fig.heat_map(fig.relative_shades(values), cells, names, names, alt)
+    shades, both = fig.relative_shades(values), (range(len(names)),) * 2
+    drawing = fig.heat_map(shades, cells, names, names, alt, clusters=both)
     reading = (
         "Affinity of two subspaces (root mean square cosine of their principal "
         "angles): 0 at right angles, 1 if one contains the other. Shaded from the "
@@ -206,13 +224,30 @@ def angles_panel(values: Floats, names: Sequence[str]) -> Panel:
         f"{high} degrees."
     )
     cells = [[f"{v:.0f}°" for v in row] for row in values]
-    drawing = fig.heat_map(fig.relative_shades(90 - values), cells, names, names, alt)
+    shades, both = fig.relative_shades(90 - values), (range(len(names)),) * 2
+    drawing = fig.heat_map(shades, cells, names, names, alt, clusters=both)
     reading = (
         "Smallest principal angle of two subspaces: 0° if they share a direction, 90° "
         f"if they are orthogonal. Shaded from {high}° to {low}°: the strongest colour "
         "marks the pairs that come nearest to sharing a direction."
     )
     return Panel("angles", "Smallest principal angles", drawing, reading)
+
+
+def _labels_file(inputs: Inputs) -> str:
+    """Write the labels of all rows into an address, as `ekss.io` writes them.
+
+    Empty where they are too many: browsers refuse long addresses.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    labels, ids = inputs.labels.tolist(), inputs.all_ids
+    writer.writerow(["label"] if ids is None else ["id", "label"])
+    writer.writerows(zip(labels) if ids is None else zip(ids, labels, strict=True))
+    content = text.getvalue().encode()
+    if len(content) > _LONGEST_FILE:
+        return ""
+    return f"data:text/csv;base64,{base64.b64encode(content).decode('ascii')}"
 
 
 def _about_principal(facts: Facts) -> str:

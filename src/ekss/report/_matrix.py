@@ -217,11 +217,24 @@ def _cluster_lines(
         if k < len(ends) - 1 and len(ends) <= _MOST_LINES:
             yield fig.line(left + place, top, left + place, top + side, "cut")
             yield fig.line(left, top + place, left + side, top + place, "cut")
+        names = []
         if share >= _NAMED:
             middle = top + (end - share / 2) * side
-            yield fig.text(left - 8, middle + 4, facts.names[k], anchor="end")
+            names.append(fig.text(left - 8, middle + 4, facts.names[k], anchor="end"))
         start, height = top + (end - share) * side, max(share * side - 0.5, 0.5)
-        yield fig.box(left - 5, start, 3, height, f"fill {fig.colour(k)}")
+        names.append(fig.box(left - 5, start, 3, height, f"fill {fig.colour(k)}"))
+        yield fig.group(names, k)
+        # Seen where the reader picks out the cluster.
+        across = left + (end - share) * side
+        yield fig.tag(
+            "rect",
+            x=across,
+            y=start,
+            width=share * side,
+            height=share * side,
+            class_="mark-k",
+            data_k=str(k),
+        )
 
 
 def _colour_bar(
@@ -319,12 +332,13 @@ def draw_agreement(facts: Facts) -> Panel:
         low, high = frame.x(cluster.agreement_low), frame.x(cluster.agreement_high)
         first, third = (frame.x(value) for value in cluster.agreement_quarters)
         median = frame.x(cluster.agreement)
-        body += [
+        strip = [
             fig.text(34, y + 4, str(cluster.name), anchor="end"),
             fig.line(low, y, high, y, f"whisker {kind}"),
             fig.box(first, y - half, max(third - first, 1), 2 * half, f"fill {kind}"),
             fig.line(median, y - half - 2, median, y + half + 2, "median"),
         ]
+        body.append(fig.group(strip, i))
     body += fig.axis_labels(frame, axis)
     medians = [cluster.agreement for cluster in facts.clusters]
     alt = (

@@ -7,10 +7,12 @@ and the template shows whatever they return, in that order.
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from itertools import groupby
@@ -65,6 +67,8 @@ class Notice:
     level: Level  # warnings cast doubt, notes are worth a look, fine is good news
     title: str  # what was seen
     text: str  # the figures behind it and what to do
+    # parameters that may help, by name
+    change: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,7 @@ class Report:
     Attributes
     ----------
     html : str
-        The page: one file, with no script and no outside link.
+        The page: one file with no outside link, which needs no script.
     summary : dict
         All numbers of the page, fit for JSON; ``kind`` and ``version`` say what it is.
     """
@@ -121,13 +125,20 @@ def render(
     title: str,
     lead: str,
     notices: Sequence[Notice],
+    good: Sequence[str] = (),
+    next_run: str | None = None,
+    next_words: str = "Run this, and see whether the doubts go away:",
     figures: Sequence[tuple[str, str]],
     footer: str,
+    data: Mapping[str, Any] | None = None,
 ) -> str:
     """Draw every panel of the subject and fill the template.
 
-    ``lead`` is the sentence below the title; ``figures`` are names and values of the
-    most important numbers. Sections without panels are left out.
+    ``lead`` is the sentence below the title; ``good`` are sentences of good news,
+    which come before the notices, and ``next_run`` is what to run next, after
+    ``next_words``; ``figures`` are names and values of the most important numbers.
+    Sections without panels are left out. With ``data``, for its script, the page
+    answers the hand.
     """
     drawn = []
     for section in sections:
@@ -135,16 +146,30 @@ def render(
         if panels:
             groups = groupby(panels, lambda panel: panel.wide)
             drawn.append((section.title, [(wide, list(some)) for wide, some in groups]))
+    script = "" if data is None else _file("page.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    # Nothing in the numbers can end their element.
+    numbers = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return _template("page.html").render(
-        style=Html((files("ekss.report") / "style.css").read_text("utf-8")),
+        style=Html(_file("style.css")),
+        script=Html(script),
+        script_hash=f"sha256-{digest}",
+        data=Html(numbers.replace("<", "\\u003c")),
         title=title,
         lead=lead,
         notices=notices,
+        good=good,
+        next_run=next_run,
+        next_words=next_words,
         figures=figures,
         sections=drawn,
         footer=footer,
         version=ekss.__version__,
     )
+
+
+def _file(name: str) -> str:
+    return (files("ekss.report") / name).read_text("utf-8")
 
 
 def part(name: str, **values: Any) -> Html:
@@ -187,6 +212,13 @@ def duration(seconds: float) -> str:
     return f"{seconds // 3600:.0f} h {seconds % 3600 // 60:.0f} min"
 
 
+def _together(words: str) -> str:
+    """Keep numbers and their signs on one line."""
+    for sign in ("%", "\u00d7)"):
+        words = words.replace(f" {sign}", f"\u00a0{sign}")
+    return words
+
+
 def _template(name: str) -> Any:
     try:
         import jinja2
@@ -208,6 +240,6 @@ def _environment(jinja2: Any) -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"percent": percent, "even": even}
+    environment.filters |= {"percent": percent, "even": even, "together": _together}
     environment.globals["colours"] = COLOURS
     return environment

@@ -35,6 +35,12 @@ class Scores:
     # (n_samples,): whether a point is outside the cluster that is matched to its class
     wrong: NDArray[np.bool_]
 
+    def majority(self, k: int) -> tuple[str, float]:
+        """Class of most points of a cluster, and their share."""
+        counts = self.confusion[:, int(np.flatnonzero(self.clusters == k)[0])]
+        most = int(counts.argmax())
+        return self.classes[most], float(counts[most] / max(1, counts.sum()))
+
 
 def scores_of(inputs: Inputs) -> Scores | None:
     """Match classes to clusters and count."""
@@ -81,7 +87,8 @@ def draw_confusion(facts: Facts) -> Panel | None:
     )
     cells = [[f"{c:,}" if c else "" for c in row] for row in counts]
     labels = "true class", "cluster"
-    drawing = heat_map(shares, cells, classes, clusters, alt, labels)
+    positions = (), scores.clusters.tolist()
+    drawing = heat_map(shares, cells, classes, clusters, alt, labels, positions)
     reading = (
         "Rows are true classes, columns clusters, matched one to one so that most "
         "points are on the diagonal; cells are shaded by their share of the class. "
