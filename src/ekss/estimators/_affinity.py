@@ -79,6 +79,7 @@ class AffinityClusterer(ClusterMixin, BaseEstimator):
         Returns
         -------
         self : object
+            The fitted estimator.
         """
         workers = check_workers(self.n_jobs, self.verbose)
         rows, names = checked_rows(self, X)

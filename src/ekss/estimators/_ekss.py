@@ -238,6 +238,7 @@ class EKSS(SubspaceClusterer):
         Returns
         -------
         self : EKSS
+            The fitted estimator.
         """
         workers = check_workers(self.n_jobs, self.verbose)
         rows, names = self._checked_rows(X)

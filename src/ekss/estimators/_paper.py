@@ -158,6 +158,7 @@ class PaperEKSS(SubspaceClusterer):
         Returns
         -------
         self : PaperEKSS
+            The fitted estimator.
         """
         workers = check_workers(self.n_jobs, self.verbose)
         rows, names = checked_rows(self, X)

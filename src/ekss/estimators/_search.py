@@ -202,6 +202,7 @@ class LabelFreeSearch(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
         Returns
         -------
         self : LabelFreeSearch
+            The fitted estimator.
         """
         workers = check_workers(self.n_jobs, self.verbose)
         rows, names = checked_rows(self, X)

@@ -185,10 +185,12 @@ class PrincipalComponents(ClassNamePrefixFeaturesOutMixin, PointTransformer):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_components)
+            Coordinates, as ``transform`` returns them.
 
         Returns
         -------
         points : ndarray of shape (n_samples, n_features)
+            Points of the space that ``fit`` saw.
         """
         check_is_fitted(self)
         coordinates = check_array(X, dtype=self._dtypes)
