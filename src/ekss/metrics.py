@@ -16,6 +16,17 @@ from sklearn.metrics.cluster import contingency_matrix
 
 from ekss.core.linalg import top_eigenpairs
 
+__all__ = [
+    "adjusted_rand",
+    "clustering_error",
+    "connectivity",
+    "false_connection_rate",
+    "normalized_mutual_info",
+    "principal_angles",
+    "subspace_affinities",
+    "subspace_affinity",
+]
+
 Labels: TypeAlias = Iterable[Hashable]
 Basis: TypeAlias = NDArray[np.floating]
 _DENSE_LIMIT = 500  # below this a LAPACK solve is faster than setting up Lanczos
@@ -298,32 +309,34 @@ def _algebraic_connectivity(graph: sp.csr_array) -> float:
     return _rayleigh(graph, root_degrees, top_eigenpairs(moved, 1)[1][:, 0])
 
 
-def _rayleigh(graph: sp.csr_array, root_degrees: NDArray, vector: NDArray) -> float:
+def _rayleigh(
+    graph: sp.csr_array, root_degrees: NDArray[Any], vector: NDArray[Any]
+) -> float:
     """Half the sum of w_ij (f_i - f_j)^2 for f = vector / root_degrees."""
     edges = graph.tocoo()
     f = vector / root_degrees
     return float(edges.data @ (f[edges.row] - f[edges.col]) ** 2 / 2)
 
 
-def _lanczos(similarity: sp.csr_array, null: NDArray) -> NDArray | None:
+def _lanczos(similarity: sp.csr_array, null: NDArray[Any]) -> NDArray[Any] | None:
     """Top vector of the similarity with the null vector moved from 1 to -2."""
     return _top_vector(lambda x: similarity @ x - 3 * null * (null @ x), null)
 
 
-def _shift_invert(similarity: sp.csr_array, null: NDArray) -> NDArray | None:
+def _shift_invert(similarity: sp.csr_array, null: NDArray[Any]) -> NDArray[Any] | None:
     """Top vector of the projected inverse of the Laplacian plus a small shift."""
     shifted = sp.csc_array(sp.eye_array(len(null)) * (1 + 1e-9) - similarity)
     symmetric = {"SymmetricMode": True, "DiagPivotThresh": 0.0}
     factor = splu(shifted, permc_spec="MMD_AT_PLUS_A", options=symmetric)
 
-    def apply(x: NDArray) -> NDArray:
+    def apply(x: NDArray[Any]) -> NDArray[Any]:
         solved = factor.solve(x - null * (null @ x))
         return solved - null * (null @ solved)
 
     return _top_vector(apply, null)
 
 
-def _top_vector(apply: Any, null: NDArray) -> NDArray | None:
+def _top_vector(apply: Any, null: NDArray[Any]) -> NDArray[Any] | None:
     """Top eigenvector orthogonal to `null`, or None if Lanczos does not converge."""
     n = len(null)
     start = np.random.default_rng(0).standard_normal(n)
@@ -372,7 +385,7 @@ def _check_bases(bases: Iterable[Basis]) -> list[NDArray[np.float64]]:
     return exact
 
 
-def _code_pair(y_true: Labels, y_pred: Labels) -> tuple[NDArray, NDArray]:
+def _code_pair(y_true: Labels, y_pred: Labels) -> tuple[NDArray[Any], NDArray[Any]]:
     true, pred = _codes("y_true", y_true), _codes("y_pred", y_pred)
     if len(true) != len(pred):
         counts = f"y_true has {len(true)} labels but y_pred has {len(pred)}"

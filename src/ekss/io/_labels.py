@@ -58,7 +58,7 @@ def read_labels(
     Returns
     -------
     labels : ndarray of shape (n_samples,)
-        int64. Whole numbers are kept; text is numbered in sorted order, from 0.
+        Integers. Whole numbers are kept; text is numbered in sorted order, from 0.
 
     Raises
     ------
