@@ -6,7 +6,7 @@ from dataclasses import fields, is_dataclass
 
 import pytest
 from numpydoc.docscrape import ClassDoc, get_doc_object
-from numpydoc.validate import Validator, validate
+from numpydoc.validate import validate
 
 import ekss
 
@@ -66,7 +66,7 @@ def faults(item, *, is_method):
     if is_dataclass(item):
         skipped.add("PR01")  # fields are attributes: see the test of them
     # The object, not its name: `ekss.ensemble.prepare` is a function and a module.
-    found = validate(Validator(get_doc_object(item)))["errors"]
+    found = validate(get_doc_object(item))["errors"]
     return [fault for fault in found if fault[0] not in skipped]
 
 
