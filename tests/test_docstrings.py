@@ -10,10 +10,8 @@ from numpydoc.validate import validate
 
 import ekss
 
-# The packages that `dir(ekss)` lists. The command and the tables of the benchmarks are
-# used as `ekss ...`; of the latter only the two functions below are called by others.
-PACKAGES = ["ekss", *(f"ekss.{part}" for part in ekss._PARTS), "ekss.estimators"]
-ALSO = ["ekss.benchmarks.register_dataset", "ekss.benchmarks.register_method"]
+PARTS = (*ekss._PARTS, "estimators", "benchmarks")
+PACKAGES = ["ekss", *(f"ekss.{part}" for part in PARTS)]
 
 # As scikit-learn and scipy do, these checks are left out:
 LEFT_OUT = {
@@ -34,10 +32,6 @@ def public_names():
         module = importlib.import_module(package)
         for name in module.__all__:
             yield from described(f"{package}.{name}", getattr(module, name), seen)
-    for path in ALSO:
-        package, _, name = path.rpartition(".")
-        module = importlib.import_module(package)
-        yield from described(path, getattr(module, name), seen)
 
 
 def described(path, item, seen):
