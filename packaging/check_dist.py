@@ -12,6 +12,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 # What users of the sdist look for, beside every file of src/ and tests/.
 EXPECTED = (
+    ".github/workflows/tests.yml",
+    ".pre-commit-config.yaml",
     "CHANGELOG.md",
     "CITATION.cff",
     "CODE_OF_CONDUCT.md",
