@@ -1,5 +1,6 @@
 """What scikit-learn asks of estimators beyond its own checks: display, tags, names."""
 
+import html
 import re
 
 import numpy as np
@@ -49,14 +50,11 @@ def test_every_clusterer_is_here():
 
 
 @every_estimator
-def test_html_shows_the_parameters_and_links_nowhere_wrong(estimator):
+def test_html_shows_the_estimator_and_links_nowhere(estimator):
     page = estimator._repr_html_()
-    assert type(estimator).__name__ in page
-    assert all(name in page for name in estimator.get_params(deep=False))
-    # The page of a class is ours to name, and its address is not known here.
-    links = re.findall(r'href="(https?://[^"]+)"', page)
-    own = [link for link in links if type(estimator).__name__ in link]
-    assert own == []
+    assert html.escape(str(estimator)) in page
+    # scikit-learn has no page about our classes, and the address of ours is not known.
+    assert not re.search(r'href="https?://', page)
 
 
 @every_estimator
