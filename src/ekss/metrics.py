@@ -49,6 +49,11 @@ def clustering_error(y_true: Labels, y_pred: Labels) -> float:
     float
         Error in [0, 1]; the paper prints it times 100.
 
+    See Also
+    --------
+    normalized_mutual_info : Shared information instead of matching.
+    adjusted_rand : Agreement on pairs, corrected for chance.
+
     Notes
     -----
     O(N + K^3) with a dense K_true x K_pred table. The formula in the appendix of
@@ -85,6 +90,10 @@ def normalized_mutual_info(y_true: Labels, y_pred: Labels) -> float:
     float
         1 for equal partitions, 0 for independent ones.
 
+    See Also
+    --------
+    clustering_error : Share of points under the best matching.
+
     Examples
     --------
     >>> round(normalized_mutual_info([0, 0, 1, 1], [5, 5, 3, 3]), 6)
@@ -107,6 +116,10 @@ def adjusted_rand(y_true: Labels, y_pred: Labels) -> float:
     -------
     float
         1 for equal partitions, about 0 for random ones, at least -0.5.
+
+    See Also
+    --------
+    clustering_error : Share of points under the best matching.
 
     Examples
     --------
@@ -137,6 +150,10 @@ def false_connection_rate(
     -------
     float
         Rate in [0, 1]; 0 for a graph without edges.
+
+    See Also
+    --------
+    connectivity : Whether clusters hold together.
 
     Examples
     --------
@@ -173,6 +190,10 @@ def connectivity(affinity: Any, y_true: Labels) -> NDArray[np.float64]:
         Exactly 0 if the cluster is in pieces, an isolated point being a piece;
         n / (n - 1) for a complete graph. A single point is connected but has no second
         eigenvalue: it gets 1, the limit of large complete graphs.
+
+    See Also
+    --------
+    false_connection_rate : Edges between clusters.
 
     Notes
     -----
@@ -216,6 +237,10 @@ def principal_angles(U: Basis, V: Basis) -> NDArray[np.float64]:
     ndarray of shape (min(dim_u, dim_v),)
         Angles in radians, ascending.
 
+    See Also
+    --------
+    subspace_affinity : The angles in one number.
+
     Examples
     --------
     >>> import numpy as np
@@ -247,6 +272,11 @@ def subspace_affinity(U: Basis, V: Basis) -> float:
     float
         Root mean square of the cosines of the principal angles.
 
+    See Also
+    --------
+    principal_angles : All angles.
+    subspace_affinities : Of all pairs.
+
     Examples
     --------
     >>> import numpy as np
@@ -270,6 +300,10 @@ def subspace_affinities(bases: Sequence[Basis] | Basis) -> NDArray[np.float64]:
     -------
     ndarray of shape (n_subspaces, n_subspaces)
         Symmetric, with ones on the diagonal.
+
+    See Also
+    --------
+    subspace_affinity : Of one pair.
 
     Examples
     --------

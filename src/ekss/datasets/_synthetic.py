@@ -78,6 +78,10 @@ def make_union_of_subspaces(
         (n_features, dim_k); ``offsets`` of shape (n_subspaces, n_features);
         ``missing_mask``, boolean of the shape of data; ``DESCR``, a sentence.
 
+    See Also
+    --------
+    make_subspaces_at_angle : Three subspaces at a given angle.
+
     Notes
     -----
     Noise of covariance :math:`s^2 I_D`, s per entry, is ``noise = s * sqrt(D)``.
@@ -189,6 +193,10 @@ def make_subspaces_at_angle(
     -------
     Bunch or tuple of (data, target)
         As from `make_union_of_subspaces`, with 3 bases.
+
+    See Also
+    --------
+    make_union_of_subspaces : Any number of subspaces, with noise and outliers.
 
     Notes
     -----

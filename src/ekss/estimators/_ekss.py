@@ -163,6 +163,12 @@ class EKSS(SubspaceClusterer):
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the columns of X, where all are strings.
 
+    See Also
+    --------
+    PaperEKSS : The algorithm as the paper prints it.
+    KSS : One clustering instead of an ensemble.
+    LabelFreeSearch : Settings without labels for graph methods.
+
     Notes
     -----
     A member costs O(max_iter n_samples n_features n_candidates subspace_dim) time;

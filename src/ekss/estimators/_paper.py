@@ -95,6 +95,10 @@ class PaperEKSS(SubspaceClusterer):
     n_features_in_ : int
         Number of features seen in ``fit``.
 
+    See Also
+    --------
+    EKSS : The default, which decides from the data what is not given.
+
     Notes
     -----
     The co-association matrix is counted in blocks and never exists as a whole. Time

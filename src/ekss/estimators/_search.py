@@ -148,6 +148,10 @@ class LabelFreeSearch(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
     n_features_in_ : int
         Number of features seen in ``fit``.
 
+    See Also
+    --------
+    EKSS : Chooses its settings by itself.
+
     Notes
     -----
     The time is that of fitting every setting, of one more eigenproblem for each, and of

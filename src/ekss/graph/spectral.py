@@ -1157,6 +1157,10 @@ def spectral_labels(
         When points had to be labelled without help of the graph: no bridge for too
         small or surplus components, or an embedding with too few distinct rows.
 
+    See Also
+    --------
+    spectral_embedding : The eigenvectors alone.
+
     Notes
     -----
     All labels 0, ..., n_clusters - 1 are used. Points of too small components that

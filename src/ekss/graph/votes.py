@@ -380,6 +380,10 @@ def prepare_votes(
     votes : Votes
         Ready for :func:`nearest_by_votes` and its relatives.
 
+    See Also
+    --------
+    nearest_by_votes : Finds the strongest.
+
     Examples
     --------
     >>> import numpy as np
@@ -433,6 +437,11 @@ def nearest_by_votes(
     -------
     neighbours : Neighbours
         Lists of q neighbours, with the share of votes that each has.
+
+    See Also
+    --------
+    nearest_by_votes_approximate : For very many points.
+    symmetric_graph : The next step.
 
     Notes
     -----

@@ -65,6 +65,11 @@ def read_labels(
     InputError
         For everything that is wrong with the file; one line with the remedy.
 
+    See Also
+    --------
+    read_points : The points themselves.
+    write_labels : The way back.
+
     Examples
     --------
     >>> import tempfile

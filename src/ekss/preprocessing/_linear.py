@@ -74,6 +74,10 @@ class RemoveComponents(OneToOneFeatureMixin, PointTransformer):
     n_features_in_ : int
         Number of columns seen in ``fit``.
 
+    See Also
+    --------
+    PrincipalComponents : Keeps them instead.
+
     Notes
     -----
     ``fit`` costs O(n_samples n_features m), m the smaller of the two; ``transform``
@@ -135,6 +139,10 @@ class PrincipalComponents(ClassNamePrefixFeaturesOutMixin, PointTransformer):
         Share of each component in the sum of squares of the (centred) data.
     n_features_in_ : int
         Number of columns seen in ``fit``.
+
+    See Also
+    --------
+    RemoveComponents : Removes them instead.
 
     Notes
     -----
