@@ -93,13 +93,13 @@ dist: $(STAMP)  ## build sdist and wheel into dist/ and look into them
 	$(MAKE) check-dist
 
 check-dist:  ## look into dist/; TAG=v1.2.3 asks for that version
-	$(PYTHON) packaging/check_dist.py dist $(TAG)
+	$(PYTHON) tools/check_dist.py dist $(TAG)
 
 wheel-test: dist  ## install the wheel without extras into a fresh environment and use it
 	rm -rf $(FRESH)
 	$(PYTHON) -m venv $(FRESH)
 	$(FRESH)/$(PROGRAMS)/python -m pip install --quiet dist/*.whl
-	$(FRESH)/$(PROGRAMS)/python -I packaging/use_installed.py
+	$(FRESH)/$(PROGRAMS)/python -I tools/use_installed.py
 
 bench: $(STAMP)  ## speed as ratios, each against its limit in the same run
 	$(BIN)/python benchmarks/speed.py

@@ -1,6 +1,6 @@
 """Look into the sdist and the wheel of a folder: one of each, and nothing missing.
 
-Usage: ``python packaging/check_dist.py dist [TAG]``. Needs nothing but Python.
+Usage: ``python tools/check_dist.py dist [TAG]``. Needs nothing but Python.
 """
 
 import re
