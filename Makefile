@@ -41,7 +41,7 @@ lint: $(STAMP)  ## style, format, spelling, workflows and the form of the reposi
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/codespell
-	$(BIN)/rumdl check --quiet .
+	$(BIN)/rumdl check --no-cache --quiet .
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*
 	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
 	$(BIN)/zizmor --offline --quiet .github
