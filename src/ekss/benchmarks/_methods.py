@@ -38,6 +38,7 @@ class Method:
     Attributes
     ----------
     name : str
+        As it is typed.
     title : str
         Its name in tables.
     estimator : str
@@ -58,6 +59,12 @@ class Method:
     sweeps : mapping of str to list
         Settings that the labels choose from, by data set: a list of mappings with
         "data", a variant of the data set, and "params" of the estimator.
+
+    Examples
+    --------
+    >>> from ekss.benchmarks import METHODS
+    >>> METHODS["sscomp"].title
+    'SSC-OMP'
     """
 
     name: str

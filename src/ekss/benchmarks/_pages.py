@@ -80,6 +80,12 @@ class Study:
         Lists the cells; of a figure ``plan(profile)``.
     page : callable
         ``page(plan, rows, profile)`` returns the page.
+
+    Examples
+    --------
+    >>> from ekss.benchmarks import FIGURES
+    >>> sorted(FIGURES)
+    ['figure1', 'figure2', 'figure3', 'figure4']
     """
 
     plan: Callable[..., Plan]
@@ -99,16 +105,20 @@ class Study:
         Parameters
         ----------
         plan : Plan
+            The cells.
         rows : mapping
             Rows by the cells' keys.
         folder : Path
+            Where to write.
         profile : Profile, FigureProfile or ScaleProfile
+            Its caption goes on the page.
         command : str
             What made the rows.
 
         Returns
         -------
         written : Written
+            The text, and the files.
         """
         page = self.page(plan, rows, profile)
         command = command or f"ekss bench {plan.name}"

@@ -21,6 +21,7 @@ class Profile:
     Attributes
     ----------
     name : str
+        As it is typed.
     n_members : int
         Members of EKSS in the paper's and in tuned settings.
     cop_members, cop_iterations : int
@@ -49,6 +50,12 @@ class Profile:
         Sequences of Hopkins 155 that are kept.
     caption : str
         What the reader of the table has to know.
+
+    Examples
+    --------
+    >>> from ekss.benchmarks import PROFILES
+    >>> PROFILES["smoke"].name
+    'smoke'
     """
 
     name: str
@@ -115,6 +122,7 @@ class FigureProfile:
     Attributes
     ----------
     name : str
+        As it is typed.
     trials : int
         Random problems per point of figures 3 and 4; their seeds are 0, 1, ...
     instances, repeats : int
@@ -143,6 +151,12 @@ class FigureProfile:
         Whether the sizes allow to say which of the paper's findings hold.
     caption : str
         What the reader of the figures has to know.
+
+    Examples
+    --------
+    >>> from ekss.benchmarks import FIGURE_PROFILES
+    >>> FIGURE_PROFILES["smoke"].name
+    'smoke'
     """
 
     name: str

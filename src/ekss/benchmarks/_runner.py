@@ -50,6 +50,13 @@ class Cell:
     files : tuple of str
         Prepared features that it reads. Not part of its identity: ``params`` names
         the recipes.
+
+    Examples
+    --------
+    >>> from ekss.benchmarks import Cell
+    >>> cell = Cell("table1", "usps", "kss", "default", {"n_init": 3}, seed=0)
+    >>> cell.title
+    'usps kss default seed 0'
     """
 
     table: str
@@ -62,7 +69,13 @@ class Cell:
     files: tuple[str, ...] = field(default=(), compare=False)
 
     def identity(self) -> Row:
-        """Return what decides the result, as JSON types."""
+        """Return what decides the result, as JSON types.
+
+        Returns
+        -------
+        identity : dict
+            Everything but ``cost`` and ``files``.
+        """
         names = ("table", "dataset", "method", "column", "params", "seed")
         found: Row = json.loads(json.dumps({one: getattr(self, one) for one in names}))
         return found
@@ -90,6 +103,7 @@ class Plan:
     name : str
         Name of the table or figure.
     cells : tuple of Cell
+        Its cells.
     work : callable
         ``work(cell)`` returns the result as a dict of JSON types. It runs in a fresh
         process, so it must be importable: a function at the top of a module.
@@ -97,6 +111,14 @@ class Plan:
         Data sets that could not be loaded, and why.
     others : mapping of str to callable
         What computes cells that belong to another table, by its name.
+
+    Examples
+    --------
+    >>> from ekss.benchmarks import Cell, Plan
+    >>> cell = Cell("demo", "usps", "kss", "default", {}, seed=0)
+    >>> plan = Plan("demo", (cell,), work=dict)
+    >>> plan.work_of(cell) is dict
+    True
     """
 
     name: str
@@ -106,11 +128,35 @@ class Plan:
     others: Mapping[str, Work] = field(default_factory=dict)
 
     def work_of(self, cell: Cell) -> Work:
-        """Return what computes a cell."""
+        """Return what computes a cell.
+
+        Parameters
+        ----------
+        cell : Cell
+            A cell of the plan.
+
+        Returns
+        -------
+        work : callable
+            From the cell to its result.
+        """
         return self.others.get(cell.table, self.work)
 
     def finished(self, rows: Mapping[str, Row]) -> Iterator[tuple[Cell, Row]]:
-        """Yield the cells that have results, with their rows."""
+        """Yield the cells that have results, with their rows.
+
+        Parameters
+        ----------
+        rows : mapping
+            Rows by the cells' keys.
+
+        Yields
+        ------
+        cell : Cell
+            A cell that did not fail.
+        row : dict
+            Its result.
+        """
         for cell in self.cells:
             row = rows.get(cell.key)
             if row is not None and finished(row):
@@ -142,7 +188,31 @@ def finished(row: Row | None) -> bool:
 
 
 def read_rows(folder: Path, cells: Iterable[Cell]) -> dict[str, Row]:
-    """Return the rows there are, finished or failed, by the cells' keys."""
+    """Return the rows there are, finished or failed, by the cells' keys.
+
+    Parameters
+    ----------
+    folder : Path
+        Rows are in its folder ``rows``.
+    cells : iterable of Cell
+        Those to look for.
+
+    Returns
+    -------
+    rows : dict
+        By the cells' keys.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from ekss.benchmarks import Cell, Plan, read_rows
+    >>> cell = Cell("demo", "usps", "kss", "default", {}, seed=0)
+    >>> plan = Plan("demo", (cell,), work=dict)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     read_rows(Path(folder), plan.cells)
+    {}
+    """
     paths = {cell.key: row_path(folder, cell) for cell in cells}
     return {
         key: json.loads(path.read_text())
@@ -158,12 +228,21 @@ class Step:
     Attributes
     ----------
     cell : Cell
+        Which one.
     row : dict or None
         None when the cell was started.
     done, total : int
         Cells of the plan that are finished or failed, and all.
     left : float
         Estimated seconds until the run ends.
+
+    Examples
+    --------
+    >>> from ekss.benchmarks import Cell, Step
+    >>> cell = Cell("table1", "usps", "kss", "default", {"n_init": 3}, seed=0)
+    >>> step = Step(cell, None, done=3, total=10, left=60.0)
+    >>> f"{step.done} of {step.total}"
+    '3 of 10'
     """
 
     cell: Cell
@@ -177,6 +256,31 @@ def open_cells(plan: Plan, folder: Path, *, keep_old: bool = False) -> list[Cell
     """Return the cells that are still to be computed, costly ones first.
 
     Rows that other code made count as results only with ``keep_old``.
+
+    Parameters
+    ----------
+    plan : Plan
+        Cells, and what computes them.
+    folder : Path
+        Rows are in its folder ``rows``.
+    keep_old : bool, default=False
+        Whether rows that other code made count.
+
+    Returns
+    -------
+    cells : list of Cell
+        In the order in which they are computed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from ekss.benchmarks import Cell, Plan, open_cells
+    >>> cell = Cell("demo", "usps", "kss", "default", {}, seed=0)
+    >>> plan = Plan("demo", (cell,), work=dict)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [cell.title for cell in open_cells(plan, Path(folder))]
+    ['usps kss default seed 0']
     """
     done = {cell.key for cell, _ in plan.finished(read_rows(folder, plan.cells))}
     if not keep_old:
@@ -186,7 +290,31 @@ def open_cells(plan: Plan, folder: Path, *, keep_old: bool = False) -> list[Cell
 
 
 def old_cells(plan: Plan, folder: Path) -> list[Cell]:
-    """Return the cells whose rows were made by other code than the present one."""
+    """Return the cells whose rows were made by other code than the present one.
+
+    Parameters
+    ----------
+    plan : Plan
+        Cells, and what computes them.
+    folder : Path
+        Rows are in its folder ``rows``.
+
+    Returns
+    -------
+    cells : list of Cell
+        In the order of the plan.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from ekss.benchmarks import Cell, Plan, old_cells
+    >>> cell = Cell("demo", "usps", "kss", "default", {}, seed=0)
+    >>> plan = Plan("demo", (cell,), work=dict)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     old_cells(plan, Path(folder))
+    []
+    """
     rows = read_rows(folder, plan.cells)
     return [
         cell
@@ -217,6 +345,7 @@ def run_plan(
     Parameters
     ----------
     plan : Plan
+        Cells, and what computes them.
     folder : Path
         Rows are kept in its folder ``rows``.
     jobs : int, default=1
@@ -234,6 +363,16 @@ def run_plan(
     -------
     rows : dict
         Rows, finished or failed, by the cells' keys.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from ekss.benchmarks import PROFILES, loaders, plan_table1, run_plan
+    >>> from ekss.datasets import get_data_home
+    >>> plan = plan_table1(
+    ...     PROFILES["smoke"], get_data_home(), loaders(None), datasets=["usps"]
+    ... )  # doctest: +SKIP
+    >>> rows = run_plan(plan, Path("results"), jobs=2)  # doctest: +SKIP
     """
     (folder / "rows").mkdir(parents=True, exist_ok=True)
     todo = open_cells(plan, folder, keep_old=keep_old)

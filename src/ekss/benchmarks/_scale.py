@@ -58,6 +58,7 @@ class ScaleProfile:
     Attributes
     ----------
     name : str
+        As it is typed.
     sizes : tuple of int
         Numbers of planted points, ascending, multiples of 10.
     n_members : int
@@ -70,6 +71,12 @@ class ScaleProfile:
         Whether the 70000 digits are clustered too.
     caption : str
         What the reader has to know.
+
+    Examples
+    --------
+    >>> from ekss.benchmarks import SCALE_PROFILES
+    >>> SCALE_PROFILES["smoke"].name
+    'smoke'
     """
 
     name: str
@@ -110,6 +117,7 @@ def plan_scale(
     Parameters
     ----------
     profile : ScaleProfile
+        How far the number of points grows.
     home : Path
         Data home, where the features of MNIST are kept.
     loaders : mapping of str to callable
@@ -122,6 +130,15 @@ def plan_scale(
     Returns
     -------
     plan : Plan
+        MNIST is listed as missing if it cannot be loaded.
+
+    Examples
+    --------
+    >>> from ekss.benchmarks import SCALE_PROFILES, loaders, plan_scale
+    >>> from ekss.datasets import get_data_home
+    >>> plan = plan_scale(
+    ...     SCALE_PROFILES["smoke"], get_data_home(), loaders(None)
+    ... )  # doctest: +SKIP
     """
     models = _models(profile, _PROBLEM["dim"])
     cells = [

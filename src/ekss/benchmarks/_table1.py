@@ -97,6 +97,7 @@ def plan_table1(
     Parameters
     ----------
     profile : Profile
+        Sizes of the run.
     home : Path
         Data home; features are kept in its directory ``features``.
     loaders : mapping of str to callable
@@ -110,6 +111,14 @@ def plan_table1(
     -------
     plan : Plan
         Data sets that cannot be loaded are listed as missing and have no cells.
+
+    Examples
+    --------
+    >>> from ekss.benchmarks import PROFILES, loaders, plan_table1
+    >>> from ekss.datasets import get_data_home
+    >>> plan = plan_table1(
+    ...     PROFILES["smoke"], get_data_home(), loaders(None)
+    ... )  # doctest: +SKIP
     """
     wanted = tuple(METHODS if methods is None else methods)
     cells: list[Cell] = []
@@ -605,6 +614,14 @@ def read_entries(text: str) -> list[Entry]:
     Returns
     -------
     entries : list of Entry
+        Line by line, with a figure per data set.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from ekss.benchmarks import read_entries
+    >>> text = Path("docs/results/table1.csv").read_text()  # doctest: +SKIP
+    >>> entries = read_entries(text)  # doctest: +SKIP
     """
     places: dict[tuple[str, str, float | None], dict[str, Figure]] = {}
     for line in csv.DictReader(io.StringIO(text)):
@@ -705,9 +722,11 @@ def write_table1(
     Parameters
     ----------
     plan : Plan
+        From :func:`plan_table1`.
     rows : mapping
         Rows by the cells' keys.
     folder : Path
+        Where to write.
     profile : Profile
         Its caption goes under the table.
     command : str
@@ -716,6 +735,18 @@ def write_table1(
     Returns
     -------
     written : Written
+        The text, and the files.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from ekss.benchmarks import PROFILES, loaders, plan_table1
+    >>> from ekss.benchmarks import run_plan, write_table1
+    >>> from ekss.datasets import get_data_home
+    >>> profile, folder = PROFILES["smoke"], Path("results")
+    >>> plan = plan_table1(profile, get_data_home(), loaders(None))  # doctest: +SKIP
+    >>> rows = run_plan(plan, folder)  # doctest: +SKIP
+    >>> written = write_table1(plan, rows, folder, profile)  # doctest: +SKIP
     """
     run = {
         **run_of(rows, command),
@@ -737,16 +768,29 @@ def write_entries(
     Parameters
     ----------
     entries : sequence of Entry
+        From :func:`read_entries`.
     runs : sequence of mapping
         How figures were made, as in ``table1.json``. Later runs have replaced figures
         of earlier ones.
     folder : Path
+        Where to write.
     current : str, default=None
         Fingerprint of the code with which the figures are compared, if any.
 
     Returns
     -------
     written : Written
+        The text, and the files.
+
+    Examples
+    --------
+    >>> import json
+    >>> from pathlib import Path
+    >>> from ekss.benchmarks import read_entries, write_entries
+    >>> folder = Path("docs/results")
+    >>> entries = read_entries((folder / "table1.csv").read_text())  # doctest: +SKIP
+    >>> runs = json.loads((folder / "table1.json").read_text())  # doctest: +SKIP
+    >>> written = write_entries(entries, runs, Path("again"))  # doctest: +SKIP
     """
     notes = note_lines(entries) if all(run["comparable"] for run in runs) else []
     absent = missing_lines(entries)
@@ -793,6 +837,13 @@ def merge_table1(new: Path, folder: Path) -> Written:
     Returns
     -------
     written : Written
+        The text, and the files.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from ekss.benchmarks import merge_table1
+    >>> written = merge_table1(Path("new"), Path("docs/results"))  # doctest: +SKIP
     """
     runs: list[Any] = []
     entries: dict[tuple[str, str], Entry] = {}
@@ -817,6 +868,18 @@ def write_table2(loaders: Mapping[str, Loader], folder: Path) -> Written:
     loaders : mapping of str to callable
         What loads each data set, before any preprocessing.
     folder : Path
+        Where to write.
+
+    Returns
+    -------
+    written : Written
+        The text, and the files.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from ekss.benchmarks import loaders, write_table2
+    >>> written = write_table2(loaders(None), Path("results"))  # doctest: +SKIP
     """
     grid: Grid = [["data set", "N paper", "N", "K paper", "K", "D paper", "D"]]
     absent = []
@@ -844,6 +907,23 @@ def write_table3(plan: Plan, rows: Mapping[str, Row], folder: Path) -> Written:
     rows : mapping
         Rows by the cells' keys.
     folder : Path
+        Where to write.
+
+    Returns
+    -------
+    written : Written
+        The text, and the files.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from ekss.benchmarks import PROFILES, loaders, plan_table1
+    >>> from ekss.benchmarks import run_plan, write_table3
+    >>> from ekss.datasets import get_data_home
+    >>> profile, folder = PROFILES["smoke"], Path("results")
+    >>> plan = plan_table1(profile, get_data_home(), loaders(None))  # doctest: +SKIP
+    >>> rows = run_plan(plan, folder)  # doctest: +SKIP
+    >>> written = write_table3(plan, rows, folder)  # doctest: +SKIP
     """
     return write_parameters(entries_of(plan, rows), folder, code_of(plan.work))
 
@@ -851,7 +931,29 @@ def write_table3(plan: Plan, rows: Mapping[str, Row], folder: Path) -> Written:
 def write_parameters(
     entries: Sequence[Entry], folder: Path, current: str | None = None
 ) -> Written:
-    """Write the parameters from the figures of Table I."""
+    """Write the parameters from the figures of Table I.
+
+    Parameters
+    ----------
+    entries : sequence of Entry
+        From :func:`read_entries`.
+    folder : Path
+        Where to write.
+    current : str, default=None
+        Fingerprint of the code with which the figures are compared, if any.
+
+    Returns
+    -------
+    written : Written
+        The text, and the files.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from ekss.benchmarks import read_entries, write_parameters
+    >>> text = Path("docs/results/table1.csv").read_text()  # doctest: +SKIP
+    >>> written = write_parameters(read_entries(text), Path("again"))  # doctest: +SKIP
+    """
     grid: Grid = [["method", "data set", "paper", "label-tuned", "error %"]]
     for method in METHODS.values():
         for entry in entries:

@@ -55,6 +55,12 @@ def fetch_hopkins155(
         ``data[p, F + f]``; ``name``; ``variant``; ``DESCR``, with the source, what to
         cite and the terms. Of all: ``sequences``, a list of 155 such; ``names``,
         ``variant``, ``DESCR``.
+
+    Examples
+    --------
+    >>> from ekss.datasets import fetch_hopkins155
+    >>> fetch_hopkins155("cars1").data.shape  # doctest: +SKIP
+    (307, 40)
     """
     dataset = _catalog.BY_NAME["hopkins155"]
     home = _filled_home(dataset, data_home, download_if_missing)
@@ -97,8 +103,12 @@ def fetch_eyaleb(
 
     Parameters
     ----------
-    data_home, download_if_missing, return_X_y
-        As in `fetch_hopkins155`.
+    data_home : str, path or None, default=None
+        Folder of the data files, see `get_data_home`.
+    download_if_missing : bool, default=True
+        Whether to download the data if they are not there, or else raise OSError.
+    return_X_y : bool, default=False
+        Whether to return ``(data, target)``.
 
     Returns
     -------
@@ -108,6 +118,12 @@ def fetch_eyaleb(
         a mask of shape (2432,); ``subject`` (1 to 39 without 14), ``azimuth`` and
         ``elevation`` of the light in degrees, each of shape (2432,); ``variant``;
         ``DESCR``.
+
+    Examples
+    --------
+    >>> from ekss.datasets import fetch_eyaleb
+    >>> fetch_eyaleb().data.shape  # doctest: +SKIP
+    (2432, 2016)
     """
     return _fetch_points(["eyaleb"], data_home, download_if_missing, return_X_y)
 
@@ -125,8 +141,12 @@ def fetch_coil20(
 
     Parameters
     ----------
-    data_home, download_if_missing, return_X_y
-        As in `fetch_hopkins155`.
+    data_home : str, path or None, default=None
+        Folder of the data files, see `get_data_home`.
+    download_if_missing : bool, default=True
+        Whether to download the data if they are not there, or else raise OSError.
+    return_X_y : bool, default=False
+        Whether to return ``(data, target)``.
 
     Returns
     -------
@@ -134,6 +154,12 @@ def fetch_coil20(
         ``data`` of shape (1440, 1024), float64 in [0, 1]; ``target`` of shape
         (1440,), 0 to 19; ``images`` of shape (1440, 32, 32), a view of data;
         ``target_names``; ``variant``; ``DESCR``.
+
+    Examples
+    --------
+    >>> from ekss.datasets import fetch_coil20
+    >>> fetch_coil20().data.shape  # doctest: +SKIP
+    (1440, 1024)
     """
     return _fetch_points(["coil20"], data_home, download_if_missing, return_X_y)
 
@@ -151,8 +177,12 @@ def fetch_coil100(
 
     Parameters
     ----------
-    data_home, download_if_missing, return_X_y
-        As in `fetch_hopkins155`.
+    data_home : str, path or None, default=None
+        Folder of the data files, see `get_data_home`.
+    download_if_missing : bool, default=True
+        Whether to download the data if they are not there, or else raise OSError.
+    return_X_y : bool, default=False
+        Whether to return ``(data, target)``.
 
     Returns
     -------
@@ -160,6 +190,12 @@ def fetch_coil100(
         ``data`` of shape (7200, 1024), uint8; ``target`` of shape (7200,), 0 to 99;
         ``images`` of shape (7200, 32, 32), a view of data; ``target_names``;
         ``angle`` of shape (7200,), in degrees; ``variant``; ``DESCR``.
+
+    Examples
+    --------
+    >>> from ekss.datasets import fetch_coil100
+    >>> fetch_coil100().data.shape  # doctest: +SKIP
+    (7200, 1024)
     """
     return _fetch_points(["coil100"], data_home, download_if_missing, return_X_y)
 
@@ -176,8 +212,12 @@ def fetch_usps(
 
     Parameters
     ----------
-    data_home, download_if_missing, return_X_y
-        As in `fetch_hopkins155`.
+    data_home : str, path or None, default=None
+        Folder of the data files, see `get_data_home`.
+    download_if_missing : bool, default=True
+        Whether to download the data if they are not there, or else raise OSError.
+    return_X_y : bool, default=False
+        Whether to return ``(data, target)``.
 
     Returns
     -------
@@ -186,6 +226,12 @@ def fetch_usps(
         (v + 1) / 2; ``target`` of shape (9298,), 0 to 9; ``images`` of shape
         (9298, 16, 16), a view of data; ``target_names``; ``n_train``, 7291: the rows
         that come from zip.train, before those of zip.test; ``variant``; ``DESCR``.
+
+    Examples
+    --------
+    >>> from ekss.datasets import fetch_usps
+    >>> fetch_usps().data.shape  # doctest: +SKIP
+    (9298, 256)
     """
     loaded = _fetch_points(["usps"], data_home, download_if_missing, return_X_y)
     if not return_X_y:
@@ -208,8 +254,12 @@ def fetch_mnist(
     ----------
     subset : {"test", "train", "all"}, default="test"
         The 10000 test images, the 60000 training images, or training then test.
-    data_home, download_if_missing, return_X_y
-        As in `fetch_hopkins155`.
+    data_home : str, path or None, default=None
+        Folder of the data files, see `get_data_home`.
+    download_if_missing : bool, default=True
+        Whether to download the data if they are not there, or else raise OSError.
+    return_X_y : bool, default=False
+        Whether to return ``(data, target)``.
 
     Returns
     -------
@@ -217,6 +267,12 @@ def fetch_mnist(
         ``data`` of shape (n_samples, 784), uint8; ``target`` of shape (n_samples,),
         0 to 9; ``images`` of shape (n_samples, 28, 28), a view of data;
         ``target_names``; ``variant``; ``DESCR``.
+
+    Examples
+    --------
+    >>> from ekss.datasets import fetch_mnist
+    >>> fetch_mnist("test").data.shape  # doctest: +SKIP
+    (10000, 784)
     """
     parts = {
         "test": ["mnist_test"],

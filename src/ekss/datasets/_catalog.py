@@ -34,10 +34,44 @@ class Archive:
 class DataSet:
     """All that is known of one data set and its canonical file ``NAME.npz``.
 
-    `layout` lists name, dtype and shape of the arrays; it is empty for sets of
-    sequences, whose arrays follow from ``names``. `digests` are those of the known
-    arrays. Sets with a `side_digest` may differ from them in X, if `fingerprint`
-    agrees within `tolerance` grey levels.
+    Attributes
+    ----------
+    name, title : str
+        Short name, for programs and files, and full name.
+    kind : str
+        What the points are.
+    size : tuple of three str
+        Numbers of points, features and classes, for tables.
+    archives : tuple of Archive
+        The official files.
+    convert : callable
+        From the paths of the archives to arrays.
+    layout : tuple of (name, dtype, shape)
+        The arrays; empty for sets of sequences, whose arrays follow from ``names``.
+    counts : tuple of int
+        Points of each class; for sequences, how many have 0, 1, 2, ... motions.
+    digests : tuple of str
+        Digests of the known arrays.
+    terms, citation, homepage : str
+        What one may do with the data, what to cite, and where they come from.
+    image_shape : tuple of two int or None
+        Height and width of an image.
+    class_names : tuple of str
+        Names of the classes.
+    side_digest : str or None
+        Digest of all arrays but X, which may differ where decoders round differently.
+    fingerprint : bytes
+        Mean images that X must then agree with.
+    tolerance : float
+        By how many grey levels it may differ from them.
+    uncounted : tuple of str
+        Sequences that are not part of the benchmark.
+
+    Examples
+    --------
+    >>> from ekss.datasets import CATALOG
+    >>> [dataset.name for dataset in CATALOG]
+    ['hopkins155', 'eyaleb', 'coil20', 'coil100', 'usps', 'mnist_test', 'mnist_train']
     """
 
     name: str
@@ -67,6 +101,18 @@ class DataSet:
 
 def named(names: Iterable[str], catalog: Sequence[DataSet]) -> list[DataSet]:
     """Return the data sets that are meant; ``all`` and names of a family expand.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Names of data sets or families, or ``all``.
+    catalog : sequence of DataSet
+        Those to choose from.
+
+    Returns
+    -------
+    datasets : list of DataSet
+        Each once, in the order of the names.
 
     Examples
     --------

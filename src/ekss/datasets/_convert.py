@@ -7,6 +7,7 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from ekss.runtime import foreign
 from ekss.runtime.untrusted import check_members, read_maybe_packed
 
-Arrays = dict[str, NDArray]
+Arrays = dict[str, NDArray[Any]]
 _BLOCK = 4
 _IDX_UINT8 = 8
 _FACE = (192, 168)
@@ -114,7 +115,7 @@ def _numbers_in(file: Path) -> Arrays:
     return {variable.name: foreign.load(file, variable) for variable in wanted}
 
 
-def block_mean(image: NDArray) -> NDArray[np.float64]:
+def block_mean(image: NDArray[Any]) -> NDArray[np.float64]:
     """Mean of each 4 x 4 block of an image, as one row.
 
     Examples
@@ -185,7 +186,7 @@ def _grey(content: bytes) -> NDArray[np.uint8]:
         return foreign.image(file, _IMAGE_FORMATS, _MOST_PIXELS, grey=True)
 
 
-def _classes(numbers: NDArray) -> NDArray[np.int64]:
+def _classes(numbers: NDArray[Any]) -> NDArray[np.int64]:
     return np.unique(numbers, return_inverse=True)[1].astype("<i8")
 
 

@@ -21,8 +21,27 @@ _TIMEOUT = 30
 def fetch(dataset: DataSet, home: Path, progress: Progress | None = None) -> Checked:
     """Download the archives of a data set, convert them, write the canonical file.
 
-    `progress` takes the name of a file and returns a bar for pooch's downloader.
     Nothing of the download stays in the data home.
+
+    Parameters
+    ----------
+    dataset : DataSet
+        One of the catalog.
+    home : Path
+        The data home; it is made if it does not exist.
+    progress : callable, default=None
+        From the name of a file to a bar for pooch's downloader.
+
+    Returns
+    -------
+    checked : Checked
+        What was written.
+
+    Examples
+    --------
+    >>> from ekss.datasets import CATALOG, fetch, get_data_home
+    >>> fetch(CATALOG[0], get_data_home()).variant  # doctest: +SKIP
+    'reference'
     """
     home.mkdir(parents=True, exist_ok=True)
     with scratch_folder(home) as folder:
@@ -114,7 +133,27 @@ class Source:
 
 
 def import_source(source: Source, home: Path) -> Checked:
-    """Write the canonical file of one data set from files on disk."""
+    """Write the canonical file of one data set from files on disk.
+
+    Parameters
+    ----------
+    source : Source
+        One of :func:`find_sources`.
+    home : Path
+        The data home.
+
+    Returns
+    -------
+    checked : Checked
+        What was written.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from ekss.datasets import CATALOG, find_sources, get_data_home, import_source
+    >>> for source in find_sources(Path("archives"), CATALOG):  # doctest: +SKIP
+    ...     import_source(source, get_data_home())
+    """
     dataset = source.dataset
     if source.missing:
         found = " and ".join(str(path) for path in source.paths)
@@ -126,7 +165,31 @@ def import_source(source: Source, home: Path) -> Checked:
 
 
 def find_sources(path: Path, catalog: Sequence[DataSet]) -> list[Source]:
-    """Find what can be imported from a canonical file, an archive, or a folder."""
+    """Find what can be imported from a canonical file, an archive, or a folder.
+
+    Parameters
+    ----------
+    path : Path
+        A file or a folder.
+    catalog : sequence of DataSet
+        Those to look for.
+
+    Returns
+    -------
+    sources : list of Source
+        What :func:`import_source` can import.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from ekss.datasets import CATALOG, find_sources
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "zip.train.gz"
+    ...     file.touch()
+    ...     [source.dataset.name for source in find_sources(file, CATALOG)]
+    ['usps']
+    """
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist; pass a file or a folder")
     reason = None if path.is_dir() else why_not_regular(path)

@@ -43,9 +43,26 @@ _MOST_BYTES = 2**29
 
 @dataclass(frozen=True)
 class Checked:
-    """Arrays that passed, the digest of each, and which variant they are."""
+    """Arrays that passed, the digest of each, and which variant they are.
 
-    arrays: dict[str, NDArray]
+    Attributes
+    ----------
+    arrays : dict of str to ndarray
+        The arrays of the canonical file.
+    digests : dict of str to str
+        SHA-256 of each array.
+    variant : str
+        Which known variant they are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ekss.datasets import Checked
+    >>> Checked({"X": np.zeros((2, 3))}, {"X": "0a1b"}, "reference").variant
+    'reference'
+    """
+
+    arrays: dict[str, NDArray[Any]]
     digests: dict[str, str]
     variant: str
 
@@ -88,7 +105,7 @@ def get_data_home(data_home: str | os.PathLike[str] | None = None) -> Path:
     return user_cache_path("ekss", appauthor=False)
 
 
-def save(dataset: DataSet, arrays: Mapping[str, NDArray], home: Path) -> Checked:
+def save(dataset: DataSet, arrays: Mapping[str, NDArray[Any]], home: Path) -> Checked:
     """Check arrays and write the canonical file; an earlier file stays on failure."""
     checked = check_arrays(dataset, arrays)
     record = json.dumps({"variant": checked.variant, "digests": checked.digests})
@@ -128,7 +145,29 @@ def load(dataset: DataSet, home: Path, wanted: Sequence[str] | None = None) -> C
 
 
 def variant_of(dataset: DataSet, home: Path) -> str | None:
-    """Name the variant of the file in the data home; None if there is no file."""
+    """Name the variant of the file in the data home; None if there is no file.
+
+    Parameters
+    ----------
+    dataset : DataSet
+        One of the catalog.
+    home : Path
+        The data home.
+
+    Returns
+    -------
+    variant : str or None
+        One of those that ``ekss data list`` shows.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from ekss.datasets import CATALOG, variant_of
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     print(variant_of(CATALOG[0], Path(folder)))
+    None
+    """
     if not (home / dataset.filename).exists():
         return None
     try:
@@ -137,7 +176,7 @@ def variant_of(dataset: DataSet, home: Path) -> str | None:
         return "damaged"
 
 
-def read_foreign(path: Path) -> dict[str, NDArray]:
+def read_foreign(path: Path) -> dict[str, NDArray[Any]]:
     """Read all arrays of a file to import, whatever its record says."""
     try:
         return _read_npz(path)
@@ -149,7 +188,9 @@ def read_foreign(path: Path) -> dict[str, NDArray]:
         ) from error
 
 
-def _read_npz(path: Path, wanted: Sequence[str] | None = None) -> dict[str, NDArray]:
+def _read_npz(
+    path: Path, wanted: Sequence[str] | None = None
+) -> dict[str, NDArray[Any]]:
     if not path.is_file() and path.exists():
         raise ValueError(f"{path} {why_not_regular(path)}")
     with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
@@ -157,14 +198,14 @@ def _read_npz(path: Path, wanted: Sequence[str] | None = None) -> dict[str, NDAr
         return {name: file[name] for name in (file.files if wanted is None else wanted)}
 
 
-def check_arrays(dataset: DataSet, arrays: Mapping[str, NDArray]) -> Checked:
+def check_arrays(dataset: DataSet, arrays: Mapping[str, NDArray[Any]]) -> Checked:
     """Pick the data set's own arrays and check them, or say what is wrong.
 
     Arrays beyond those of the catalogue are left out.
     """
     own = {}
 
-    def take(name: str) -> NDArray:
+    def take(name: str) -> NDArray[Any]:
         if name not in arrays:
             found = ", ".join(sorted(arrays)[:6]) or "none"
             raise _refusal(dataset, "arrays", f"one called {name}", found)
@@ -194,7 +235,9 @@ def check_arrays(dataset: DataSet, arrays: Mapping[str, NDArray]) -> Checked:
     return Checked(own, digests, _variant(dataset, own, digests))
 
 
-def _class_counts(dataset: DataSet, arrays: Mapping[str, NDArray]) -> tuple[int, ...]:
+def _class_counts(
+    dataset: DataSet, arrays: Mapping[str, NDArray[Any]]
+) -> tuple[int, ...]:
     """Count points of each class; for sequences, those with 0, 1, 2, ... motions."""
     if dataset.layout:
         labels = arrays["y"]
@@ -206,7 +249,7 @@ def _class_counts(dataset: DataSet, arrays: Mapping[str, NDArray]) -> tuple[int,
     return tuple(np.bincount(labels).tolist())
 
 
-def array_digest(name: str, array: NDArray) -> str:
+def array_digest(name: str, array: NDArray[Any]) -> str:
     """SHA-256 over name, dtype, shape and bytes in row-major order."""
     head = f"{name} {array.dtype.str} {tuple(array.shape)}\n"
     digest = hashlib.sha256(head.encode())
@@ -221,7 +264,7 @@ def set_digest(digests: Mapping[str, str]) -> str:
 
 
 def _variant(
-    dataset: DataSet, arrays: Mapping[str, NDArray], digests: Mapping[str, str]
+    dataset: DataSet, arrays: Mapping[str, NDArray[Any]], digests: Mapping[str, str]
 ) -> str:
     """Tell the reference from another conversion, or refuse what is neither."""
     found = set_digest(digests)
@@ -242,7 +285,9 @@ def _variant(
     return _CONVERTED
 
 
-def fingerprint(X: NDArray, y: NDArray, image_shape: tuple[int, int]) -> NDArray:
+def fingerprint(
+    X: NDArray[Any], y: NDArray[Any], image_shape: tuple[int, int]
+) -> NDArray[Any]:
     """Return grey levels, 0 to 255, of 4 x 4 cells of mean images.
 
     One mean over the first and one over the second half of the rows of each class,

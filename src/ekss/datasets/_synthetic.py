@@ -78,6 +78,10 @@ def make_union_of_subspaces(
         (n_features, dim_k); ``offsets`` of shape (n_subspaces, n_features);
         ``missing_mask``, boolean of the shape of data; ``DESCR``, a sentence.
 
+    See Also
+    --------
+    make_subspaces_at_angle : Three subspaces at a given angle.
+
     Notes
     -----
     Noise of covariance :math:`s^2 I_D`, s per entry, is ``noise = s * sqrt(D)``.
@@ -175,16 +179,24 @@ def make_subspaces_at_angle(
         Dimension of the space.
     n_per_subspace : int or sequence of int of shape (3,), default=500
         Points drawn from all or from each subspace.
-    noise, shuffle, return_X_y
-        As in `make_union_of_subspaces`.
+    noise : float, default=0.0
+        Length of the noise of a point, as in `make_union_of_subspaces`.
+    shuffle : bool, default=True
+        Whether to mix the points of the subspaces.
     random_state : int, SeedSequence, Generator or None, default=None
         Source of randomness. With one seed, changing only `angle` turns the second
         and third subspace in place, keeping the first and all coordinates.
+    return_X_y : bool, default=False
+        Whether to return ``(data, target)``.
 
     Returns
     -------
     Bunch or tuple of (data, target)
         As from `make_union_of_subspaces`, with 3 bases.
+
+    See Also
+    --------
+    make_union_of_subspaces : Any number of subspaces, with noise and outliers.
 
     Notes
     -----
@@ -307,7 +319,7 @@ def _make_offsets(bases: list[Floats], distance: float, rng: Rng) -> Floats:
     return distance * directions
 
 
-def _missing_mask(shape: tuple[int, ...], missing: float, rng: Rng) -> NDArray:
+def _missing_mask(shape: tuple[int, ...], missing: float, rng: Rng) -> NDArray[Any]:
     """Mask with the same number of randomly placed entries in every row."""
     n_features = shape[1]
     n_missing = round(missing * n_features)

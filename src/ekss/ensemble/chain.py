@@ -115,11 +115,26 @@ class Clustering:
     preparation : Preparation
         How rows become points.
     settled : Settled
+        What was decided before the points were prepared.
     geometry : Geometry
+        Dimensions, linear or affine.
     ensemble : Ensemble
+        Labels and weights of the members.
     chosen : Chosen
+        The cut of lowest score, and the others.
     known : EarlierFit
         What the next fit with ``warm_start`` can take from this one.
+
+    Examples
+    --------
+    >>> from ekss.datasets import make_union_of_subspaces
+    >>> X = make_union_of_subspaces(2, 2, 20, 30, random_state=0).data
+    >>> from ekss.ensemble import Wishes, cluster
+    >>> from ekss.runtime.workers import Workers
+    >>> wishes = Wishes(2, dims=(2, 2), n_members=20, n_removed=0, affine=False)
+    >>> found = cluster(X, wishes, seed=0, workers=Workers())
+    >>> found.flats.bases.shape
+    (2, 20, 2)
     """
 
     labels: NDArray[np.int64]
@@ -154,7 +169,9 @@ def cluster(
     wishes : Wishes
         What the user asks for; the rest is decided here.
     seed : int
+        Seed of the fit.
     workers : Workers
+        Who does the work: `ekss.runtime.workers.Workers`.
     known : EarlierFit, default=None
         The fit before this one; what would come out the same is taken from it.
     store : LabelStore, default=None
@@ -167,6 +184,18 @@ def cluster(
     Returns
     -------
     Clustering
+        Labels and subspaces, with what led to them.
+
+    Examples
+    --------
+    >>> from ekss.datasets import make_union_of_subspaces
+    >>> X = make_union_of_subspaces(2, 2, 20, 30, random_state=0).data
+    >>> from ekss.ensemble import Wishes, cluster
+    >>> from ekss.runtime.workers import Workers
+    >>> wishes = Wishes(2, dims=(2, 2), n_members=20, n_removed=0, affine=False)
+    >>> labels = cluster(X, wishes, seed=0, workers=Workers()).labels
+    >>> sorted(set(labels.tolist()))
+    [0, 1]
     """
     origin = fingerprint(voted), seed, replace(wishes, n_members=None, outliers=None)
     same = known if known is not None and known.origin == origin else None

@@ -67,6 +67,15 @@ class Evidence:
         Where there are no members: the edges of a point are asked instead.
     energy : float
         Mean squared length of a point that counts; residuals are shares of it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ekss.ensemble import Evidence, score_cut
+    >>> lines = np.repeat(np.eye(3)[:2], 4, axis=0)
+    >>> evidence = Evidence(lines, dims=(1,))
+    >>> score_cut(np.repeat([0, 1], 4), evidence).residual < 1e-6
+    True
     """
 
     points: NDArray[np.floating]
@@ -111,6 +120,13 @@ class CutScore:
         the points of cluster k of :math:`(a - b) / \max(a, b)`, a the share of their
         cluster among their companions, b the largest share of another one: a silhouette
         of votes. In [0.03, 2.03]; 1 where there are no votes.
+
+    Examples
+    --------
+    >>> from ekss.ensemble import CutScore
+    >>> good = CutScore(residual=0.1, overlap=0.3, dissent=0.2)
+    >>> good.total < CutScore(residual=0.1, overlap=1.2, dissent=0.9).total
+    True
     """
 
     residual: float
@@ -135,10 +151,12 @@ def score_cut(labels: NDArray[np.int64], evidence: Evidence) -> CutScore:
     labels : ndarray of shape (n_points,)
         In 0, ..., K - 1, each used, K at least 2.
     evidence : Evidence
+        What the cut is judged by.
 
     Returns
     -------
     CutScore
+        Its ``total`` is what cuts are compared by.
 
     Notes
     -----
@@ -195,7 +213,9 @@ def select_cut(
     Parameters
     ----------
     cuts : sequence of Cut
+        At least one.
     evidence : Evidence
+        What they are judged by.
     score : callable, default=score_cut
         ``score(labels, evidence)`` returns a number, or an object with ``total``;
         lower is better.
@@ -205,6 +225,17 @@ def select_cut(
     best : int
         The first of the lowest.
     totals : list of float
+        One for each cut.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ekss.ensemble import Cut, Evidence, select_cut
+    >>> lines = np.repeat(np.eye(3)[:2], 4, axis=0)
+    >>> cuts = [Cut(np.tile([0, 1], 4), "bad"), Cut(np.repeat([0, 1], 4), "good")]
+    >>> best, totals = select_cut(cuts, Evidence(lines, dims=(1,)))
+    >>> cuts[best].origin
+    'good'
     """
     totals = [total_of(score(cut.labels, evidence)) for cut in cuts]
     return int(np.argmin(totals)), totals
@@ -343,6 +374,16 @@ class Candidate:
         Cluster of each point, in the smallest unsigned type.
     judged : object
         What the score function returned.
+
+    Examples
+    --------
+    >>> from ekss import EKSS
+    >>> from ekss.datasets import make_union_of_subspaces
+    >>> X = make_union_of_subspaces(2, 2, 20, 30, random_state=0).data
+    >>> model = EKSS(2, subspace_dim=2, n_members=20, random_state=0).fit(X)
+    >>> best = model.candidates_[0]
+    >>> best.score <= model.candidates_[-1].score
+    True
     """
 
     origin: str

@@ -66,6 +66,13 @@ class Cut:
         Cluster of each point, numbered in order of first appearance.
     origin : str
         How it was made, for people.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ekss.ensemble import Cut
+    >>> Cut(np.array([0, 0, 1]), "by hand").origin
+    'by hand'
     """
 
     labels: NDArray[np.int64]
@@ -84,6 +91,15 @@ class CutPool:
         Of the graph after stray components were bridged, for the points in it.
     in_cut : ndarray of shape (n_points,), bool
         Which points the embedding has; the others have no edge at all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ekss.ensemble import candidate_cuts
+    >>> weak_link = np.kron(np.eye(2), np.ones((4, 4))) + 0.01
+    >>> pool = candidate_cuts(weak_link, 2, random_state=0)
+    >>> pool.cuts[0].labels, bool(pool.in_cut.all())
+    (array([0, 0, 0, 0, 1, 1, 1, 1]), True)
     """
 
     cuts: tuple[Cut, ...]
@@ -182,6 +198,7 @@ def candidate_cuts(
     Returns
     -------
     CutPool
+        The cuts, and the embedding they share.
 
     Examples
     --------
@@ -344,13 +361,35 @@ class CutOptions(BaseEstimator):
         return isinstance(other, CutOptions) and vars(self) == vars(other)
 
     def votes(self, ensemble: Ensemble) -> Votes:
-        """Return the votes of the members."""
+        """Return the votes of the members.
+
+        Parameters
+        ----------
+        ensemble : Ensemble
+            Labels and weights of the members.
+
+        Returns
+        -------
+        votes : Votes
+            Ready to be counted.
+        """
         return prepare_votes(
             ensemble.labels, ensemble.weights, divide_by_size=self.divide_by_size
         )
 
     def looks_at_all_pairs(self, n_samples: int) -> bool:
-        """Tell whether all pairs of so many points are compared."""
+        """Tell whether all pairs of so many points are compared.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of points.
+
+        Returns
+        -------
+        all_pairs : bool
+            False where candidates for neighbours are found approximately.
+        """
         if self.pairs == "auto":
             return n_samples <= RULES.most_for_pairs
         return self.pairs == "all"

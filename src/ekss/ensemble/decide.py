@@ -55,18 +55,29 @@ class Wishes:
     Attributes
     ----------
     n_clusters : int or None
+        Number of clusters.
     dims : tuple of int or None
         Smallest and largest dimension of the subspaces.
     n_members : int or None
+        Members that vote.
     member : KSSMember or callable
+        How one of them is made.
     affine, normalize : bool or None
+        Whether subspaces may miss the origin; whether rows get unit length.
     n_removed : int or None
         Leading components to remove.
     n_neighbors : int or None
         Neighbours kept per point.
     cut : CutOptions
+        How votes are counted, cut and judged.
     outliers : float, "auto" or None
         Share of the rows that get the label -1; here None is none of them.
+
+    Examples
+    --------
+    >>> from ekss.ensemble import Wishes
+    >>> Wishes(n_clusters=3).unit(affine=False)
+    True
     """
 
     n_clusters: int | None
@@ -85,6 +96,16 @@ class Wishes:
 
         The length of a row says nothing about linear subspaces, but it does about
         affine ones.
+
+        Parameters
+        ----------
+        affine : bool
+            Whether subspaces may miss the origin.
+
+        Returns
+        -------
+        unit : bool
+            What the user asked for, or else True for linear subspaces.
         """
         return not affine if self.normalize is None else self.normalize
 
@@ -101,6 +122,12 @@ class Geometry:
         Range of their dimension.
     given : bool
         Whether the user gave the range.
+
+    Examples
+    --------
+    >>> from ekss.ensemble import Geometry
+    >>> Geometry(affine=False, low=2, high=4).middle
+    3
     """
 
     affine: bool
@@ -282,6 +309,32 @@ def estimate_geometry(
     In a cluster's worth of nearest points, linear subspaces have as many dimensions as
     hold 80 % to 95 % of the energy, at most 25 and a third of the cluster's points;
     affine ones as many as hold 99 % of half a cluster's worth, or one more.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        The points.
+    n_clusters : int
+        Number of clusters.
+    rng : numpy.random.Generator
+        Draws the points whose neighbours are looked at.
+    affine : bool
+        Whether subspaces may miss the origin.
+
+    Returns
+    -------
+    geometry : Geometry
+        The range of dimensions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ekss.datasets import make_union_of_subspaces
+    >>> from ekss.ensemble import estimate_geometry
+    >>> X = make_union_of_subspaces(2, 3, 20, 60, random_state=0).data
+    >>> found = estimate_geometry(X, 2, np.random.default_rng(0), affine=False)
+    >>> found.low <= 3 <= found.high
+    True
     """
     n = len(X)
     most = largest_dim(n, X.shape[1], n_clusters)
@@ -464,12 +517,20 @@ class Removal:
     Attributes
     ----------
     n_removed : int
+        The number.
     score : float
         Of the best cut of the points without them; lower is better. Only scores of
         the same number of members can be compared.
     n_members : int
         Members that voted in the trial: fewer where it was soon clear that another
         number of components is better.
+
+    Examples
+    --------
+    >>> from ekss.ensemble import Removal
+    >>> tried = [Removal(0, -4.2, 100), Removal(1, -5.0, 100)]
+    >>> min(tried, key=lambda removal: removal.score).n_removed
+    1
     """
 
     n_removed: int
@@ -484,6 +545,7 @@ class Count:
     Attributes
     ----------
     n_clusters : int
+        The number.
     score : float
         0.3 times the score of its best cut, less ``confirmed``, and the mean of that
         over the numbers within a twentieth; lower is better.
@@ -491,6 +553,13 @@ class Count:
         Sum over the clusters of V - 0.15, with V their silhouette of votes of the
         judges (:func:`ekss.graph.cluster_silhouettes`). Not positive if judges see
         no clusters.
+
+    Examples
+    --------
+    >>> from ekss.ensemble import Count
+    >>> tried = [Count(2, -1.5), Count(3, -2.0)]
+    >>> min(tried, key=lambda count: count.score).n_clusters
+    3
     """
 
     n_clusters: int

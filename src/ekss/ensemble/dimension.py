@@ -132,6 +132,31 @@ def estimate_dim(
     is the estimate, at most 20, half the number of features and a third of the mean
     cluster size. For affine subspaces the nearest points are taken instead, and their
     mean is subtracted.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        The points.
+    n_clusters : int
+        Number of clusters.
+    rng : numpy.random.Generator
+        Draws the points whose neighbours are looked at.
+    affine : bool, default=False
+        Whether subspaces may miss the origin.
+
+    Returns
+    -------
+    dim : int
+        The estimate, at least 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ekss.datasets import make_union_of_subspaces
+    >>> from ekss.ensemble import estimate_dim
+    >>> X = make_union_of_subspaces(2, 3, 20, 60, random_state=0).data
+    >>> estimate_dim(X, 2, np.random.default_rng(0))
+    3
     """
     clear = None if affine else clear_dim(X, n_clusters, *rng.spawn(1))
     if clear is not None:

@@ -75,11 +75,28 @@ def ensemble_k_subspaces(
     n_iter : int
         Number T of KSS iterations; 0 is EKSS-0 (Algorithm 2).
     seed : int
+        Seed of the candidates.
     workers : Workers
+        Who does the work: `ekss.runtime.workers.Workers`.
     update : callable, default=update_pca
         How subspaces are estimated in line 7.
     affine : bool, default=False
         Whether candidate subspaces may miss the origin.
+
+    Returns
+    -------
+    result : PaperResult
+        The cut, the thresholded affinity and the base clusterings.
+
+    Examples
+    --------
+    >>> from ekss.datasets import make_union_of_subspaces
+    >>> X = make_union_of_subspaces(2, 2, 20, 30, random_state=0).data
+    >>> from ekss.ensemble import ensemble_k_subspaces
+    >>> from ekss.runtime.workers import Workers
+    >>> found = ensemble_k_subspaces(X, 2, 2, 2, 5, 20, 3, seed=0, workers=Workers())
+    >>> found.member_labels.shape
+    (60, 20)
     """
     one = partial(_base_clustering, X, n_candidates, dim, n_iter, seed, update, affine)
     members = list(workers.map(one, n_members, "members"))  # 3: for b = 1, ..., B

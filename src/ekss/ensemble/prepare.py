@@ -42,6 +42,13 @@ class Preparation:
         over- or underflows; 1 for rows of unit length.
     completion : Completion or None
         Fills in the missing entries of rows, where the fit had any.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ekss.ensemble import Preparation
+    >>> Preparation(unit=True)(np.array([[3.0, 4.0]]))
+    array([[0.6, 0.8]])
     """
 
     unit: bool
@@ -80,6 +87,7 @@ class Preparation:
         Parameters
         ----------
         rows : ndarray of shape (n_samples, n_features)
+            Rows as they were given to the fit.
         flats : Flats
             In the coordinates of the rows, as :meth:`outwards` gives them.
 
@@ -115,14 +123,36 @@ class Preparation:
         )
 
     def outwards(self, flats: Flats) -> Flats:
-        """Return subspaces of the points in the coordinates of the rows."""
+        """Return subspaces of the points in the coordinates of the rows.
+
+        Parameters
+        ----------
+        flats : Flats
+            In the coordinates of the points.
+
+        Returns
+        -------
+        flats : Flats
+            The same subspaces in the coordinates of the rows.
+        """
         if flats.offsets is None:
             return flats
         centre = 0.0 if self.centre is None else self.centre
         return Flats(flats.bases, flats.offsets * self.scale + centre)
 
     def inwards(self, flats: Flats) -> Flats:
-        """Return subspaces given in the coordinates of the rows as the points' own."""
+        """Return subspaces given in the coordinates of the rows as the points' own.
+
+        Parameters
+        ----------
+        flats : Flats
+            In the coordinates of the rows.
+
+        Returns
+        -------
+        flats : Flats
+            The same subspaces in the coordinates of the points.
+        """
         if flats.offsets is None:
             return flats
         centre = 0.0 if self.centre is None else self.centre
@@ -155,8 +185,34 @@ def prepare(
     """Scale rows, take directions out, and centre them for affine subspaces.
 
     Affine clustering does not depend on the origin; it works in float64, because
-    clusters far from each other would cancel the digits of float32. ``completion`` is
-    what has filled in the rows, to do the same to new ones.
+    clusters far from each other would cancel the digits of float32.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_samples, n_features)
+        Rows as they are given.
+    unit : bool
+        Whether to scale them to unit length.
+    affine : bool
+        Whether subspaces may miss the origin; if so, points are centred.
+    removed : ndarray of shape (n_removed, n_features), default=None
+        Orthonormal directions to take out.
+    completion : Completion, default=None
+        What has filled in the rows, to do the same to new ones.
+
+    Returns
+    -------
+    points : Points
+        The points as ``rows``, and the :class:`Preparation` that made them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ekss.ensemble import prepare
+    >>> points = prepare(np.array([[3.0, 4.0], [0.0, 2.0]]), unit=True, affine=False)
+    >>> points.rows
+    array([[0.6, 0.8],
+           [0. , 1. ]])
     """
     if affine:
         rows = rows.astype(np.float64, copy=False)

@@ -119,7 +119,20 @@ class KSSMember(BaseEstimator):
         return isinstance(other, KSSMember) and vars(self) == vars(other)
 
     def options(self, plan: Plan, *, keep_flats: bool = False) -> MemberOptions:
-        """Settle what is left to the data; parameters have been checked."""
+        """Settle what is left to the data; parameters have been checked.
+
+        Parameters
+        ----------
+        plan : Plan
+            What was decided about the points.
+        keep_flats : bool, default=False
+            Whether members keep their subspaces.
+
+        Returns
+        -------
+        options : MemberOptions
+            Every option as a number.
+        """
         n_samples, n_clusters = len(plan.points.rows), plan.n_clusters
         candidates, least_points = self.n_candidates, 0
         if candidates == "auto":
@@ -148,7 +161,18 @@ class KSSMember(BaseEstimator):
         )
 
     def fitted_rows(self, n_samples: int, n_clusters: int) -> int | None:
-        """Return the number of rows that the member is fitted to; None is all."""
+        """Return the number of rows that the member is fitted to; None is all.
+
+        Parameters
+        ----------
+        n_samples, n_clusters : int
+            Number of points, and of clusters.
+
+        Returns
+        -------
+        n_rows : int or None
+            Rows drawn anew for every member; None where all are used.
+        """
         rows: Any = self.max_samples
         if rows == "auto":
             rows = enough_rows(n_clusters)

@@ -83,6 +83,7 @@ class AffinityClusterer(Clusterer):
         Returns
         -------
         self : object
+            The fitted estimator.
         """
         workers = check_workers(self.n_jobs, self.verbose)
         rows, names = checked_rows(self, X)

@@ -242,6 +242,16 @@ class ClusteringWarning(UserWarning):
 
     Turn it off with ``warnings.simplefilter("ignore", ekss.ClusteringWarning)``, or
     into an error with "error" in place of "ignore".
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from ekss import KSS, ClusteringWarning
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always", ClusteringWarning)
+    ...     model = KSS(2, subspace_dim=1).fit([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
+    >>> print(str(caught[0].message).split(".")[0])
+    One subspace of dimension 1 holds all points
     """
 
 
@@ -257,6 +267,12 @@ class Doubt:
         What was seen.
     text : str
         What it means and what to do.
+
+    Examples
+    --------
+    >>> from ekss.estimators import Doubt
+    >>> print(Doubt("zero", "All points are zero", "Their clusters mean nothing."))
+    All points are zero. Their clusters mean nothing.
     """
 
     key: str
@@ -268,7 +284,24 @@ class Doubt:
 
 
 def rows_to_doubt(n_samples: int, n_clusters: int) -> NDArray[np.int64]:
-    """Return the numbers of the rows that :func:`find_doubts` needs, ascending."""
+    """Return the numbers of the rows that :func:`find_doubts` needs, ascending.
+
+    Parameters
+    ----------
+    n_samples, n_clusters : int
+        Number of points, and of clusters.
+
+    Returns
+    -------
+    rows : ndarray of int
+        All rows, or a fixed random choice of them.
+
+    Examples
+    --------
+    >>> from ekss.estimators import rows_to_doubt
+    >>> rows_to_doubt(3, 2), len(rows_to_doubt(10_000, 10))
+    (array([0, 1, 2]), 200)
+    """
     size = min(_MOST_ROWS, max(_FEWEST_ROWS, _ROWS_PER_CLUSTER * n_clusters))
     if size >= n_samples:
         return np.arange(n_samples)
@@ -536,8 +569,8 @@ class SubspaceClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         Returns
         -------
         labels : ndarray of shape (n_samples,)
-            If the fit has marked outliers, -1 for points further from the subspace than
-            ``outlier_limits_`` allows.
+            Number of the subspace of each point; if the fit has marked
+            outliers, -1 for points further from it than ``outlier_limits_`` allows.
         """
         check_is_fitted(self)
         flats = Flats(self.bases_, self.offsets_)
@@ -554,10 +587,12 @@ class SubspaceClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Points, as in ``fit``.
 
         Returns
         -------
         distances : ndarray of shape (n_samples, n_clusters)
+            One column for each cluster.
         """
         scale = np.concatenate(self._map(X, np.sqrt))
         return scale * scale.dtype.type(self.preparation_.scale)
@@ -568,6 +603,7 @@ class SubspaceClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Points, as in ``fit``.
         y : ignored
             Present for the scikit-learn interface; labels have no influence.
 
@@ -626,6 +662,11 @@ class SubspaceClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
     @property
     def _n_features_out(self) -> int:
         return len(self.bases_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
 
     def _map(self, X: ArrayLike, function: Any) -> list[NDArray[Any]]:
         """Return function(squared distances) of blocks of rows."""

@@ -74,6 +74,10 @@ class CoPKSS(RestartedClusterer):
     n_features_in_ : int
         Number of features seen in ``fit``.
 
+    See Also
+    --------
+    KSS : Least squares in place of coherence pursuit.
+
     Notes
     -----
     An iteration costs at most about twice one of KSS with exact PCA:

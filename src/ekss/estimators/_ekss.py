@@ -183,6 +183,12 @@ class EKSS(SubspaceClusterer):
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the columns of X, where all are strings.
 
+    See Also
+    --------
+    PaperEKSS : The algorithm as the paper prints it.
+    KSS : One clustering instead of an ensemble.
+    LabelFreeSearch : Settings without labels for graph methods.
+
     Notes
     -----
     A member costs O(max_iter n_samples n_features n_candidates subspace_dim) time;
@@ -260,6 +266,7 @@ class EKSS(SubspaceClusterer):
         Returns
         -------
         self : EKSS
+            The fitted estimator.
         """
         workers = check_workers(self.n_jobs, self.verbose)
         rows, names = self._checked_rows(X)

@@ -83,6 +83,11 @@ class EnSC(AffinityClusterer):
     ConvergenceWarning
         When points had not converged after ``max_iter`` rounds.
 
+    See Also
+    --------
+    SSC : Without the squared norm.
+    SSCOMP : Greedy codes.
+
     Notes
     -----
     A round costs O(n_samples^2 n_features) time in matrix products, done for a block

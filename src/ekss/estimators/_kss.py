@@ -73,6 +73,12 @@ class KSS(RestartedClusterer):
     n_features_in_ : int
         Number of features seen in ``fit``.
 
+    See Also
+    --------
+    EKSS : Many such clusterings that vote.
+    CoPKSS : Robust to outliers.
+    MedianKFlats : Least absolute distances.
+
     References
     ----------
     .. [1] P. S. Bradley, O. L. Mangasarian, "k-Plane Clustering", J. Global

@@ -68,6 +68,10 @@ class MedianKFlats(RestartedClusterer):
     n_features_in_ : int
         Number of features seen in ``fit``.
 
+    See Also
+    --------
+    KSS : Least squares in place of absolute distances.
+
     Notes
     -----
     A pass costs O(n_samples n_features n_clusters subspace_dim) time; memory beyond

@@ -98,6 +98,10 @@ class PaperEKSS(SubspaceClusterer):
     n_features_in_ : int
         Number of features seen in ``fit``.
 
+    See Also
+    --------
+    EKSS : The default, which decides from the data what is not given.
+
     Notes
     -----
     The co-association matrix is counted in blocks and never exists as a whole. Time
@@ -161,6 +165,7 @@ class PaperEKSS(SubspaceClusterer):
         Returns
         -------
         self : PaperEKSS
+            The fitted estimator.
         """
         workers = check_workers(self.n_jobs, self.verbose)
         rows, names = checked_rows(self, X)

@@ -83,6 +83,7 @@ class RestartedClusterer(SubspaceClusterer):
         Returns
         -------
         self : object
+            The fitted estimator.
         """
         workers = check_workers(self.n_jobs, self.verbose)
         rows, names = checked_rows(self, X)

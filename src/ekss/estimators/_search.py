@@ -157,6 +157,10 @@ class LabelFreeSearch(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
     n_features_in_ : int
         Number of features seen in ``fit``.
 
+    See Also
+    --------
+    EKSS : Chooses its settings by itself.
+
     Notes
     -----
     The time is that of fitting every setting, of one more eigenproblem for each, and of
@@ -211,6 +215,7 @@ class LabelFreeSearch(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
         Returns
         -------
         self : LabelFreeSearch
+            The fitted estimator.
         """
         workers = check_workers(self.n_jobs, self.verbose)
         rows, names = checked_rows(self, X)

@@ -120,6 +120,12 @@ class SSC(AffinityClusterer):
     ConvergenceWarning
         When points did not reach ``tol`` within ``max_iter`` iterations.
 
+    See Also
+    --------
+    SSCOMP : Sparse codes by matching pursuit, for many points.
+    EnSC : Elastic net, for many points.
+    LabelFreeSearch : Chooses the weight of the fit without labels.
+
     Notes
     -----
     An iteration takes O(N^2 min(N, 2 D)) time for N points in D dimensions, twice that

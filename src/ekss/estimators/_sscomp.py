@@ -57,6 +57,11 @@ class SSCOMP(AffinityClusterer):
     n_features_in_ : int
         Number of features seen in ``fit``.
 
+    See Also
+    --------
+    SSC : The convex problem.
+    EnSC : Elastic net, with denser codes.
+
     Notes
     -----
     O(n_nonzero n_samples^2 n_features) time in matrix products,

@@ -59,6 +59,11 @@ class TSC(AffinityClusterer):
     n_features_in_ : int
         Number of features seen in ``fit``.
 
+    See Also
+    --------
+    LabelFreeSearch : Chooses the number of neighbours without labels.
+    SSC : Sparse codes in place of inner products.
+
     Notes
     -----
     O(n_samples^2 n_features) time in matrix products, memory

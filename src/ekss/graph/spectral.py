@@ -961,6 +961,12 @@ def mean_ncut(graph: csr_array, labels: NDArray[np.integer], n_clusters: int) ->
     labels : ndarray of shape (n_points,)
         In 0, ..., n_clusters - 1.
     n_clusters : int
+        Number of clusters.
+
+    Returns
+    -------
+    ncut : float
+        0 where no edge leaves a cluster.
 
     Examples
     --------
@@ -994,6 +1000,14 @@ class SpectralEmbedding:
         Connected component of each point.
     residual : float
         The largest :math:`\|A v - \lambda v\|` among the pairs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ekss.graph import spectral_embedding
+    >>> found = spectral_embedding(np.kron(np.eye(2), np.ones((3, 3))), 2)
+    >>> found.values.round(6), found.components
+    (array([1., 1.]), array([0, 0, 0, 1, 1, 1]))
     """
 
     vectors: NDArray[np.float64]
@@ -1021,6 +1035,14 @@ class SpectralResult:
         Components against clusters; "more" also when some component is too small.
     notes : tuple of str
         What was done to points outside the components that count.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ekss.graph import spectral_labels
+    >>> found = spectral_labels(np.kron(np.eye(2), np.ones((3, 3))), 2, random_state=0)
+    >>> found.labels, found.case
+    (array([0, 0, 0, 1, 1, 1]), 'equal')
     """
 
     labels: NDArray[np.int64]
@@ -1134,6 +1156,10 @@ def spectral_labels(
     UserWarning
         When points had to be labelled without help of the graph: no bridge for too
         small or surplus components, or an embedding with too few distinct rows.
+
+    See Also
+    --------
+    spectral_embedding : The eigenvectors alone.
 
     Notes
     -----

@@ -27,6 +27,15 @@ class Neighbours:
         Neighbour indices; -1 where a point has fewer than q neighbours.
     value : ndarray of shape (n_samples, q), float64
         Their similarities, descending; 0 where ``index`` is -1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ekss.graph import nearest_by_votes, prepare_votes
+    >>> labels = np.array([[0, 0], [0, 1], [1, 1]])
+    >>> found = nearest_by_votes(prepare_votes(labels), q=1)
+    >>> found.index.shape, found.value[0]
+    ((3, 1), array([0.5]))
     """
 
     index: NDArray[np.int32]
@@ -43,6 +52,21 @@ def directed_graph(neighbours: Neighbours, q: int | None = None) -> sparse.csr_a
     q : int, default=None
         How many to keep; all of them if None. Smaller values reuse the same lists,
         so a sweep over q costs no further votes.
+
+    Returns
+    -------
+    graph : csr_array of shape (n_samples, n_samples)
+        Weights are the similarities; lists that end early have fewer edges.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ekss.graph import Neighbours, directed_graph
+    >>> lists = Neighbours(np.array([[1], [0], [0]]), np.array([[0.9], [0.9], [0.4]]))
+    >>> directed_graph(lists).toarray()
+    array([[0. , 0.9, 0. ],
+           [0.9, 0. , 0. ],
+           [0.4, 0. , 0. ]])
     """
     index, value = neighbours.index[:, :q], neighbours.value[:, :q]
     n = index.shape[0]
@@ -67,6 +91,21 @@ def graph_of_rows(
         Which points the lists belong to.
     n_samples : int
         Number of all points.
+
+    Returns
+    -------
+    graph : csr_array of shape (n_samples, n_samples)
+        Rows that were not asked for are empty.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ekss.graph import Neighbours, graph_of_rows
+    >>> lists = Neighbours(np.array([[0]]), np.array([[0.4]]))
+    >>> graph_of_rows(lists, np.array([2]), n_samples=3).toarray()
+    array([[0. , 0. , 0. ],
+           [0. , 0. , 0. ],
+           [0.4, 0. , 0. ]])
     """
     q = neighbours.index.shape[1]
     full = Neighbours(np.full((n_samples, q), -1, np.int32), np.zeros((n_samples, q)))
@@ -91,6 +130,16 @@ def symmetric_graph(neighbours: Neighbours, q: int | None = None) -> sparse.csr_
     -------
     graph : csr_array of shape (n_samples, n_samples)
         Symmetric, zero diagonal, at most 2 q n_samples entries.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ekss.graph import Neighbours, symmetric_graph
+    >>> lists = Neighbours(np.array([[1], [0], [0]]), np.array([[0.9], [0.9], [0.4]]))
+    >>> symmetric_graph(lists).toarray()
+    array([[0. , 0.9, 0.2],
+           [0.9, 0. , 0. ],
+           [0.2, 0. , 0. ]])
     """
     rows = directed_graph(neighbours, q)
     graph = sparse.csr_array((rows + rows.T) * 0.5)
@@ -286,6 +335,13 @@ class Votes:
         Integer vote of a member for two points in its cluster k; 0 for padding.
     unit : float
         What an integer vote of 1 is worth, so that similarities lie in [0, 1].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ekss.graph import prepare_votes
+    >>> prepare_votes(np.array([[0, 0], [0, 1], [1, 1]])).n_samples
+    3
     """
 
     labels: NDArray[Any]
@@ -322,6 +378,19 @@ def prepare_votes(
     Returns
     -------
     votes : Votes
+        Ready for :func:`nearest_by_votes` and its relatives.
+
+    See Also
+    --------
+    nearest_by_votes : Finds the strongest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ekss.graph import nearest_by_votes, prepare_votes
+    >>> votes = prepare_votes(np.array([[0, 0], [0, 0], [1, 0]]), weights=[3.0, 1.0])
+    >>> nearest_by_votes(votes, q=1).index[:2].tolist()
+    [[1], [0]]
     """
     by_member, weight = _check_labels(labels, weights)
     n_members, n_samples = by_member.shape
@@ -367,11 +436,25 @@ def nearest_by_votes(
     Returns
     -------
     neighbours : Neighbours
+        Lists of q neighbours, with the share of votes that each has.
+
+    See Also
+    --------
+    nearest_by_votes_approximate : For very many points.
+    symmetric_graph : The next step.
 
     Notes
     -----
     Time: n_samples^2 n_members / 2 comparisons of bytes; memory: O(n_samples q) per
     thread.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ekss.graph import nearest_by_votes, prepare_votes
+    >>> votes = prepare_votes(np.array([[0, 0], [0, 0], [1, 1], [1, 0]]))
+    >>> nearest_by_votes(votes, q=1).index[:2].tolist()
+    [[1], [0]]
     """
     n = votes.n_samples
     check_q(q, n)
@@ -434,6 +517,15 @@ def votes_outside(
     Time O(len(rows) n_samples n_members) byte comparisons up to 10^10 pairs. Beyond,
     which takes more than 100,000 points, the rows choose from a random sample of the
     points that makes so many pairs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ekss.graph import prepare_votes, votes_outside
+    >>> votes = prepare_votes(np.array([[0, 0], [0, 0], [1, 0], [1, 1]]))
+    >>> group = np.array([0, 0, 0, 1])
+    >>> votes_outside(votes, np.array([3]), group, q=1).nonzero()[1]
+    array([2], dtype=int32)
     """
     rows, group = np.asarray(rows, np.int64), np.asarray(group, np.int64)
     n = votes.n_samples
@@ -467,6 +559,27 @@ def bridge_by_votes(votes: Votes, q: int) -> partial[sparse.csr_array]:
 
     A stray point is connected by its few strongest votes outside its component, at
     most as many as the graph keeps: they say where it belongs.
+
+    Parameters
+    ----------
+    votes : Votes
+        From :func:`prepare_votes`.
+    q : int
+        Neighbours per point in the graph.
+
+    Returns
+    -------
+    bridge : callable
+        From rows and groups to a graph, as :func:`votes_outside` returns it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ekss.graph import bridge_by_votes, prepare_votes
+    >>> votes = prepare_votes(np.array([[0, 0], [0, 0], [1, 0], [1, 1]]))
+    >>> bridge = bridge_by_votes(votes, q=1)
+    >>> bridge(np.array([3]), np.array([0, 0, 0, 1])).nnz
+    1
     """
     return partial(votes_outside, votes, q=min(q, _BRIDGES))
 
@@ -528,6 +641,15 @@ def coassociation_dense(
     Returns
     -------
     coassociation : ndarray of shape (n_samples, n_samples)
+        Share of votes of every pair of points.
+
+    Examples
+    --------
+    >>> from ekss.graph import coassociation_dense
+    >>> coassociation_dense([[0, 0], [0, 1], [1, 1]])
+    array([[1. , 0.5, 0. ],
+           [0.5, 1. , 0.5],
+           [0. , 0.5, 1. ]])
     """
     by_member, weight = _check_labels(labels, weights)
     n = by_member.shape[1]
@@ -647,10 +769,12 @@ def companion_shares(
     labels : ndarray of shape (n_points,)
         In 0, ..., n_clusters - 1.
     n_clusters : int
+        Number of clusters.
 
     Returns
     -------
     shares : ndarray of shape (n_points, n_clusters)
+        Rows sum to 1, or to less where a point is alone in some members.
 
     Notes
     -----
@@ -714,10 +838,23 @@ def edge_shares(
     labels : ndarray of shape (n_points,)
         In 0, ..., n_clusters - 1.
     n_clusters : int
+        Number of clusters.
 
     Returns
     -------
     shares : ndarray of shape (n_points, n_clusters)
+        Rows sum to 1, or to 0 without edges.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from ekss.graph import edge_shares
+    >>> path = csr_array(np.array([[0.0, 1, 0], [1, 0, 1], [0, 1, 0]]))
+    >>> edge_shares(path, np.array([0, 0, 1]), 2)
+    array([[1. , 0. ],
+           [0.5, 0.5],
+           [1. , 0. ]])
     """
     n_points = len(labels)
     indicator = csr_array(
@@ -740,12 +877,22 @@ def cluster_silhouettes(
     Parameters
     ----------
     shares : ndarray of shape (n_points, n_clusters)
+        From :func:`companion_shares` or :func:`edge_shares`.
     labels : ndarray of shape (n_points,)
         In 0, ..., n_clusters - 1, each used.
 
     Returns
     -------
-    silhouettes : ndarray of shape (n_clusters,), in [-1, 1]
+    silhouettes : ndarray of shape (n_clusters,)
+        In [-1, 1].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ekss.graph import cluster_silhouettes
+    >>> shares = np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]])
+    >>> cluster_silhouettes(shares, np.array([0, 0, 1]))
+    array([0.5, 1. ])
     """
     at = np.arange(len(labels))
     own = np.maximum(shares[at, labels], 0).astype(np.float64)

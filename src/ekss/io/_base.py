@@ -88,6 +88,13 @@ class Points:
     See Also
     --------
     read_points : Reads them from a file, with examples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ekss.io import Points
+    >>> Points(np.zeros((2, 3)), ids=("anna", "ben")).kind
+    'table'
     """
 
     points: NDArray[np.floating]

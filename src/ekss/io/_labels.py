@@ -60,12 +60,17 @@ def read_labels(
     Returns
     -------
     labels : ndarray of shape (n_samples,)
-        int64. Whole numbers are kept; text is numbered in sorted order, from 0.
+        Integers. Whole numbers are kept; text is numbered in sorted order, from 0.
 
     Raises
     ------
     InputError
         For everything that is wrong with the file; one line with the remedy.
+
+    See Also
+    --------
+    read_points : The points themselves.
+    write_labels : The way back.
 
     Examples
     --------

@@ -38,6 +38,16 @@ class SavedModel:
     See Also
     --------
     load_model : Reads one from a file, with an example.
+
+    Examples
+    --------
+    >>> from ekss import KSS
+    >>> from ekss.datasets import make_union_of_subspaces
+    >>> from ekss.io import SavedModel
+    >>> X = make_union_of_subspaces(2, 2, 10, 20, random_state=0).data
+    >>> model = SavedModel(KSS(2, subspace_dim=2, random_state=0).fit(X))
+    >>> model.n_features, model.transform(X[:3]).shape
+    (10, (3, 2))
     """
 
     estimator: Any
@@ -67,6 +77,7 @@ class SavedModel:
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            As they are in a file.
 
         Returns
         -------
@@ -95,6 +106,7 @@ class SavedModel:
         Returns
         -------
         labels : ndarray of shape (n_samples,)
+            Number of the subspace of each point.
         """
         return self.estimator.predict(self.prepare(X))
 
@@ -109,6 +121,7 @@ class SavedModel:
         Returns
         -------
         distances : ndarray of shape (n_samples, n_clusters)
+            One column for each cluster.
         """
         return self.estimator.transform(self.prepare(X))
 
@@ -143,15 +156,29 @@ def save_model(
     OSError
         Where the file cannot be written; ``filename`` is the path.
 
+    See Also
+    --------
+    load_model : The way back.
+
     Notes
     -----
     The file holds what prediction needs, O(n_clusters n_features dim) numbers, and no
     point of the data. Labels and distances of a loaded model are those of the saved
     one to the last bit, on one machine.
 
-    See Also
+    Examples
     --------
-    load_model : The way back, with an example.
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from ekss import KSS
+    >>> from ekss.datasets import make_union_of_subspaces
+    >>> from ekss.io import save_model
+    >>> X = make_union_of_subspaces(2, 2, 10, 20, random_state=0).data
+    >>> fitted = KSS(2, subspace_dim=2, random_state=0).fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(Path(folder) / "model.ekss", fitted)
+    ...     sorted(path.name for path in Path(folder).iterdir())
+    ['model.ekss']
     """
     from ekss.io._steps import ESTIMATORS, TRANSFORMERS, pack_step
 
@@ -203,6 +230,7 @@ def load_model(path: str | os.PathLike[str]) -> SavedModel:
     Returns
     -------
     model : SavedModel
+        It assigns new points as the saved one did.
 
     Raises
     ------

@@ -116,21 +116,22 @@ def read_points(
     Returns
     -------
     points : Points
+        The rows, and what is known about them.
 
     Raises
     ------
     InputError
         For everything that is wrong with the file; one line with the remedy.
 
+    See Also
+    --------
+    read_labels : Labels from the same formats.
+
     Notes
     -----
     Rows are points. An array of three axes is tracks if its second axis has length 2
     (frames x 2 x points) or if it is 3 x points x frames with ones for the third
     coordinate, as in Hopkins 155; else it is images x height x width.
-
-    See Also
-    --------
-    read_labels : Labels from the same formats.
 
     Examples
     --------
@@ -154,7 +155,8 @@ def read_points(
             f"image_size={image_size!r} is not a size; pass (height, width) from 1 to "
             f"{_LARGEST_SIDE} pixels"
         )
-    if not isinstance(least_rows, (int, np.integer)) or least_rows < 1:
+    whole = isinstance(least_rows, (int, np.integer))  # at run time it may be anything
+    if not whole or least_rows < 1:
         raise InputError(
             f"least_rows={least_rows!r} is not a number of points; pass at least 1"
         )

@@ -25,6 +25,7 @@ class PointTransformer(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Points, one per row.
         y : ignored
             Present for the scikit-learn interface.
 
@@ -43,10 +44,12 @@ class PointTransformer(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Points, one per row.
 
         Returns
         -------
         transformed : ndarray of shape (n_samples, n_features_out)
+            New points.
         """
         check_is_fitted(self)
         return self._apply(

@@ -74,6 +74,10 @@ class RemoveComponents(OneToOneFeatureMixin, PointTransformer):
     n_features_in_ : int
         Number of columns seen in ``fit``.
 
+    See Also
+    --------
+    PrincipalComponents : Keeps them instead.
+
     Notes
     -----
     ``fit`` costs O(n_samples n_features m), m the smaller of the two; ``transform``
@@ -136,6 +140,10 @@ class PrincipalComponents(ClassNamePrefixFeaturesOutMixin, PointTransformer):
     n_features_in_ : int
         Number of columns seen in ``fit``.
 
+    See Also
+    --------
+    RemoveComponents : Removes them instead.
+
     Notes
     -----
     Nothing is random: ``fit`` takes the leading eigenvectors of the smaller Gram
@@ -185,10 +193,12 @@ class PrincipalComponents(ClassNamePrefixFeaturesOutMixin, PointTransformer):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_components)
+            Coordinates, as ``transform`` returns them.
 
         Returns
         -------
         points : ndarray of shape (n_samples, n_features)
+            Points of the space that ``fit`` saw.
         """
         check_is_fitted(self)
         coordinates = check_array(X, dtype=self._dtypes)

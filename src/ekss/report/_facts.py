@@ -256,7 +256,27 @@ def summarise(facts: Facts) -> dict[str, Any]:
 
 
 def check_summary(summary: Mapping[str, Any]) -> None:
-    """Refuse what is not a summary of this version."""
+    """Refuse what is not a summary of this version.
+
+    Parameters
+    ----------
+    summary : mapping
+        ``Report.summary``, or the same read from the .json file of a report.
+
+    Raises
+    ------
+    ValueError
+        If it is not a summary of this version.
+
+    Examples
+    --------
+    >>> from ekss.report import check_summary
+    >>> try:
+    ...     check_summary({"kind": "recipe"})
+    ... except ValueError as error:
+    ...     print(type(error).__name__)
+    ValueError
+    """
     kind: Any = type(summary).__name__
     if isinstance(summary, Mapping):
         kind = summary.get("kind")
@@ -289,6 +309,17 @@ def summary_table(summary: Mapping[str, Any]) -> Group:
     ------
     ValueError
         If it is not a summary of this version.
+
+    Examples
+    --------
+    >>> from rich.console import Console
+    >>> from ekss import KSS
+    >>> from ekss.datasets import make_union_of_subspaces
+    >>> from ekss.report import build, summary_table
+    >>> X = make_union_of_subspaces(2, 2, 10, 20, random_state=0).data
+    >>> report = build(KSS(2, subspace_dim=2, random_state=0).fit(X), X)
+    >>> console = Console(record=True, quiet=True)
+    >>> console.print(summary_table(report.summary))
     """
     check_summary(summary)
     from rich import box

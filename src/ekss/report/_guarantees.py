@@ -77,6 +77,15 @@ class Guarantees:
         The same in words.
     ids : tuple of str or None
         Names of the points.
+
+    Examples
+    --------
+    >>> from ekss.datasets import make_union_of_subspaces
+    >>> from ekss.report import guarantees
+    >>> X, y = make_union_of_subspaces(2, 2, 30, 20, random_state=0, return_X_y=True)
+    >>> page = guarantees(X, y, n_members=50)
+    >>> page.named(3), page.summary["kind"]
+    ('3', 'ekss guarantees')
     """
 
     title: str
@@ -86,11 +95,33 @@ class Guarantees:
     ids: tuple[str, ...] | None
 
     def named(self, index: int) -> str:
-        """Return the row of a point, and its name where it has one."""
+        """Return the row of a point, and its name where it has one.
+
+        Parameters
+        ----------
+        index : int
+            Number of the row.
+
+        Returns
+        -------
+        name : str
+            As it is written in tables.
+        """
         return f"{index} ({self.ids[index]})" if self.ids else str(index)
 
     def cells(self, point: WorstPoint) -> tuple[str, ...]:
-        """Return a point and its rival as they are written in a table."""
+        """Return a point and its rival as they are written in a table.
+
+        Parameters
+        ----------
+        point : WorstPoint
+            One of the points with the smallest gaps.
+
+        Returns
+        -------
+        cells : tuple of str
+            One for each column.
+        """
         return (
             self.named(point.index),
             str(point.cluster),

@@ -81,6 +81,16 @@ class Report:
         The page: one file with no outside link, which needs no script.
     summary : dict
         All numbers of the page, fit for JSON; ``kind`` and ``version`` say what it is.
+
+    Examples
+    --------
+    >>> from ekss import KSS
+    >>> from ekss.datasets import make_union_of_subspaces
+    >>> from ekss.report import build
+    >>> X = make_union_of_subspaces(2, 2, 10, 20, random_state=0).data
+    >>> report = build(KSS(2, subspace_dim=2, random_state=0).fit(X), X)
+    >>> report.html.startswith("<!doctype html>"), report.summary["kind"]
+    (True, 'ekss report')
     """
 
     html: str

@@ -64,6 +64,15 @@ class Outcome:
         From q to the q nearest neighbours of every point, nearest first, as an integer
         array of shape (n_samples, q) with -1 for none. It is needed to find the
         smallest q that connects every cluster; None leaves that open.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> from ekss.theory import Outcome
+    >>> graph = csr_array(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    >>> Outcome(graph, error=0.0).neighbours is None
+    True
     """
 
     graph: Any
@@ -73,7 +82,28 @@ class Outcome:
 
 @dataclass(frozen=True)
 class WorstPoint:
-    """A point and its rival, the nearest point of another cluster."""
+    """A point and its rival, the nearest point of another cluster.
+
+    Attributes
+    ----------
+    index, cluster : int
+        The point and its cluster.
+    gap : float
+        Half-difference of ``near`` and ``far``; below 0 for a false connection.
+    near, far : float
+        Affinity with the q-th nearest of its own cluster, and with the rival.
+    rival, rival_cluster : int
+        The nearest point of another cluster, and that cluster.
+
+    Examples
+    --------
+    >>> from ekss.datasets import make_union_of_subspaces
+    >>> from ekss.report import guarantees
+    >>> X, y = make_union_of_subspaces(2, 2, 30, 20, random_state=0, return_X_y=True)
+    >>> worst = guarantees(X, y, n_members=50).assessment.tsc.worst[0]
+    >>> worst.cluster != worst.rival_cluster, worst.near > worst.far
+    (True, True)
+    """
 
     index: int
     cluster: int
@@ -103,6 +133,16 @@ class Certificate:
     gaps : ndarray
         Half differences of the points looked at.
     worst : tuple of WorstPoint
+        The points with the smallest gaps, the smallest first.
+
+    Examples
+    --------
+    >>> from ekss.datasets import make_union_of_subspaces
+    >>> from ekss.report import guarantees
+    >>> X, y = make_union_of_subspaces(2, 2, 30, 20, random_state=0, return_X_y=True)
+    >>> certificate = guarantees(X, y, n_members=50).assessment.tsc
+    >>> certificate.holds, certificate.share
+    (True, 1.0)
     """
 
     holds: bool | None
@@ -130,6 +170,15 @@ class GraphFacts:
         Clustering error of the labels found.
     connecting_q : int or None
         Smallest q that connects every cluster, where q does not and it was found.
+
+    Examples
+    --------
+    >>> from ekss.datasets import make_union_of_subspaces
+    >>> from ekss.report import guarantees
+    >>> X, y = make_union_of_subspaces(2, 2, 30, 20, random_state=0, return_X_y=True)
+    >>> facts = guarantees(X, y, n_members=50).assessment.tsc_graph
+    >>> facts.n_false, facts.components
+    (0, (1, 1))
     """
 
     n_edges: int
@@ -142,7 +191,28 @@ class GraphFacts:
 
 @dataclass(frozen=True)
 class Promise:
-    """Theorem 3: the deviation promised for any seed, and the members wanted."""
+    """Theorem 3: the deviation promised for any seed, and the members wanted.
+
+    Attributes
+    ----------
+    tau : float
+        The deviation promised.
+    holds : bool or None
+        Whether Theorem 1 holds with it; None where not all points were looked at.
+    largest_q : int
+        The largest q with which it would hold; 0 if none.
+    members : int or None
+        Members with which it would hold; None where no number is enough.
+
+    Examples
+    --------
+    >>> from ekss.datasets import make_union_of_subspaces
+    >>> from ekss.report import guarantees
+    >>> X, y = make_union_of_subspaces(2, 2, 30, 20, random_state=0, return_X_y=True)
+    >>> promise = guarantees(X, y, n_members=50).assessment.promise
+    >>> promise.holds, promise.members > 50
+    (False, True)
+    """
 
     tau: float
     holds: bool | None
@@ -152,7 +222,26 @@ class Promise:
 
 @dataclass(frozen=True)
 class Curve:
-    """f at a grid of inner products, and votes of some pairs of points."""
+    """Expected votes at a grid of inner products, and votes of some pairs of points.
+
+    Attributes
+    ----------
+    inner, expected : ndarray
+        Absolute inner products from 0 to 1, and f there.
+    pair_inner, pair_votes : ndarray
+        Absolute inner product of some pairs of points, and their share of votes.
+    pair_same : ndarray of bool
+        Whether the points of a pair are in the same cluster.
+
+    Examples
+    --------
+    >>> from ekss.datasets import make_union_of_subspaces
+    >>> from ekss.report import guarantees
+    >>> X, y = make_union_of_subspaces(2, 2, 30, 20, random_state=0, return_X_y=True)
+    >>> curve = guarantees(X, y, n_members=50).assessment.curve
+    >>> curve.inner.shape == curve.expected.shape
+    True
+    """
 
     inner: Floats
     expected: Floats
@@ -185,6 +274,15 @@ class Assessment:
         Theorems 4 to 6 and Lemma 1, for EKSS-0.
     projection : Guarantee
         Theorem 8, for TSC.
+
+    Examples
+    --------
+    >>> from ekss.datasets import make_union_of_subspaces
+    >>> from ekss.report import guarantees
+    >>> X, y = make_union_of_subspaces(2, 2, 30, 20, random_state=0, return_X_y=True)
+    >>> assessment = guarantees(X, y, n_members=50).assessment
+    >>> [guarantee.statement for guarantee in assessment.theorems]
+    ['Theorem 4', 'Theorem 5', 'Theorem 6', 'Lemma 1']
     """
 
     case: Case
@@ -235,6 +333,25 @@ def assess(
     -----
     O(n_rows n_samples (n_features + n_members)) time, where n_rows is the number of
     points that are compared with all others; no matrix over all pairs is made.
+
+    Examples
+    --------
+    >>> from ekss import TSC, PaperEKSS
+    >>> from ekss.datasets import make_union_of_subspaces
+    >>> from ekss.theory import Outcome, assess, labelled_case
+    >>> X, y = make_union_of_subspaces(2, 2, 30, 20, random_state=0, return_X_y=True)
+    >>> case = labelled_case(X, y, n_members=50)
+    >>> tsc = TSC(2, n_neighbors=case.situation.q, random_state=0).fit(X)
+    >>> votes = PaperEKSS(2, subspace_dim=2, n_members=50, max_iter=0, random_state=0)
+    >>> votes = votes.fit(X)
+    >>> assessment = assess(
+    ...     case,
+    ...     votes.member_labels_,
+    ...     tsc=Outcome(tsc.affinity_, error=0.0),
+    ...     ekss0=Outcome(votes.affinity_, error=0.0),
+    ... )
+    >>> assessment.tsc.holds
+    True
     """
     points, labels, q = case.points, case.labels, case.situation.q
     labels_of_members = np.asarray(members)

@@ -24,6 +24,13 @@ class Coclustering:
         Average of the exact conditional probabilities over the draws.
     standard_error : ndarray of the shape of theta
         Standard deviation of that average.
+
+    Examples
+    --------
+    >>> from ekss.theory import coclustering_probability
+    >>> found = coclustering_probability([0.0, 0.5], 2, 1, 10, n_draws=1000)
+    >>> float(found.probability[0]), bool(found.standard_error[1] < 0.02)
+    (1.0, True)
     """
 
     probability: Floats
@@ -67,6 +74,7 @@ def coclustering_probability(
     Returns
     -------
     result : Coclustering
+        The probability at each angle, and its standard error.
 
     Notes
     -----

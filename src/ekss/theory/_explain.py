@@ -65,6 +65,12 @@ class Check:
         Whether they do.
     remedy : str
         What would make the condition hold; empty where it holds.
+
+    Examples
+    --------
+    >>> from ekss.theory import Check
+    >>> Check("p", "features", 40.0, ">", 90.0, False, "more features").remedy
+    'more features'
     """
 
     name: str
@@ -119,6 +125,12 @@ class Finding:
         Terms of the failure probability.
     failure : float or None
         The failure probability; None where a condition fails.
+
+    Examples
+    --------
+    >>> from ekss.theory import HOLDS, Finding
+    >>> Finding("Theorem 1", "TSC", "no false connections", HOLDS, "phi_q > 0").good
+    True
     """
 
     statement: str
@@ -138,7 +150,24 @@ class Finding:
 
 @dataclass(frozen=True)
 class Answer:
-    """One of the short answers; ``good`` is None where nothing is decided."""
+    """One of the short answers.
+
+    Attributes
+    ----------
+    method, question, answer : str
+        The method asked about, the question and its answer.
+    good : bool or None
+        Whether it is the answer one hopes for; None where nothing is decided.
+
+    Examples
+    --------
+    >>> from ekss.datasets import make_union_of_subspaces
+    >>> from ekss.report import guarantees
+    >>> X, y = make_union_of_subspaces(2, 2, 30, 20, random_state=0, return_X_y=True)
+    >>> answer = guarantees(X, y, n_members=50).explanation.answers[0]
+    >>> print(answer.method, answer.answer)
+    TSC No: guaranteed by Theorem 1, and none were found.
+    """
 
     method: str
     question: str
@@ -148,7 +177,32 @@ class Answer:
 
 @dataclass(frozen=True)
 class ClusterRow:
-    """One cluster: its subspace, the closest other one, its pieces in the graphs."""
+    """One cluster: its subspace, the closest other one, its pieces in the graphs.
+
+    Attributes
+    ----------
+    name, size, dim : int
+        Label, number of points, and dimension of the subspace.
+    how : str
+        Where the dimension comes from.
+    outside : float
+        Share of the energy of the points that is outside the subspace.
+    nearest : int
+        Label of the cluster of largest affinity.
+    affinity, angle : float
+        Affinity with it, and the smallest angle between the two, in degrees.
+    pieces_tsc, pieces_votes : int
+        Connected pieces in the graphs of TSC and of EKSS-0.
+
+    Examples
+    --------
+    >>> from ekss.datasets import make_union_of_subspaces
+    >>> from ekss.report import guarantees
+    >>> X, y = make_union_of_subspaces(2, 2, 30, 20, random_state=0, return_X_y=True)
+    >>> row = guarantees(X, y, n_members=50).explanation.clusters[0]
+    >>> row.name, row.size, row.dim, row.nearest
+    (0, 20, 2, 1)
+    """
 
     name: int
     size: int
@@ -197,6 +251,15 @@ class Explanation:
         Every condition that fails, once, with the statements that ask for it.
     notes : tuple of str
         What was assumed, and the limits of the assessment.
+
+    Examples
+    --------
+    >>> from ekss.datasets import make_union_of_subspaces
+    >>> from ekss.report import guarantees
+    >>> X, y = make_union_of_subspaces(2, 2, 30, 20, random_state=0, return_X_y=True)
+    >>> explanation = guarantees(X, y, n_members=50).explanation
+    >>> print(explanation.answers[0].question)
+    Does the graph of 3 neighbours have false connections?
     """
 
     settings: tuple[tuple[str, str], ...]
@@ -219,6 +282,17 @@ def explain(assessment: Assessment) -> Explanation:
     Returns
     -------
     explanation : Explanation
+        Answers, findings and conditions, as the command and the report print them.
+
+    Examples
+    --------
+    >>> from ekss.datasets import make_union_of_subspaces
+    >>> from ekss.report import guarantees
+    >>> X, y = make_union_of_subspaces(2, 2, 30, 20, random_state=0, return_X_y=True)
+    >>> from ekss.theory import explain
+    >>> explanation = explain(guarantees(X, y, n_members=50).assessment)
+    >>> explanation.answers[0].good
+    True
     """
     found = findings(assessment)
     return Explanation(
@@ -244,6 +318,16 @@ def findings(a: Assessment) -> tuple[Finding, ...]:
     -------
     findings : tuple of Finding
         Theorems 1, 3 and 2, then those about points drawn at random.
+
+    Examples
+    --------
+    >>> from ekss.datasets import make_union_of_subspaces
+    >>> from ekss.report import guarantees
+    >>> X, y = make_union_of_subspaces(2, 2, 30, 20, random_state=0, return_X_y=True)
+    >>> from ekss.theory import findings
+    >>> found = findings(guarantees(X, y, n_members=50).assessment)
+    >>> found[0].statement, found[0].status
+    ('Theorem 1', 'holds')
     """
     checked = {g.statement: g for g in (*a.theorems, a.projection)}
     drawn = [_of_drawn_points(a, checked[statement]) for statement in _TITLES]

@@ -39,6 +39,15 @@ class LabelledSubspaces:
         Largest distance of a point from the subspace.
     how : tuple of str
         Where the dimension comes from: "given", "rank" or "energy".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ekss.theory import labelled_subspaces
+    >>> X = np.array([[1.0, 0, 0], [0.6, 0.8, 0], [0, 1, 0], [0, 0, 1], [0, 0, -1]])
+    >>> found = labelled_subspaces(X, [0, 0, 0, 1, 1])
+    >>> found.dims, found.bases[1].shape
+    ((2, 1), (3, 1))
     """
 
     names: tuple[int, ...]
@@ -71,8 +80,22 @@ class LabelledSubspaces:
 class SubspacePairs:
     """Affinities and largest cosines between subspaces; ones on the diagonals.
 
-    ``closest`` are the two subspaces of largest affinity, ``angles`` their principal
-    angles in degrees, smallest first.
+    Attributes
+    ----------
+    affinities, cosines : ndarray of shape (n_clusters, n_clusters)
+        Affinity and largest cosine of every pair.
+    closest : tuple of two int
+        The two subspaces of largest affinity.
+    angles : ndarray
+        Their principal angles in degrees, smallest first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ekss.theory import subspace_pairs
+    >>> subspace_pairs([np.eye(3)[:, :1], np.eye(3)[:, 1:]]).affinities
+    array([[1., 0.],
+           [0., 1.]])
     """
 
     affinities: Floats
@@ -103,6 +126,14 @@ class Situation:
         s of Lemma 1.
     n_components : int
         p of Theorem 8.
+
+    Examples
+    --------
+    >>> from ekss.theory import labelled_case
+    >>> X = [[1.0, 0, 0], [0.6, 0.8, 0], [0, 1, 0], [0, 0, 1], [0, 0, -1]]
+    >>> situation = labelled_case(X, [0, 0, 0, 1, 1]).situation
+    >>> situation.sizes, situation.ratio
+    ((3, 2), 0.0)
     """
 
     sizes: tuple[int, ...]
@@ -155,6 +186,14 @@ class Case:
         Seed of the members and of the sample.
     q_given, noise_given : bool
         Whether q and the noise were given rather than chosen here.
+
+    Examples
+    --------
+    >>> from ekss.theory import labelled_case
+    >>> X = [[1.0, 0, 0], [0.6, 0.8, 0], [0, 1, 0], [0, 0, 1], [0, 0, -1]]
+    >>> case = labelled_case(X, [0, 0, 0, 1, 1])
+    >>> case.n_candidates, case.candidate_dim
+    (2, 1)
     """
 
     points: Floats
@@ -213,7 +252,7 @@ def labelled_case(
     failure : float, default=0.01
         Failure probability allowed in Theorem 3.
     noise : float, default=None
-        sigma of Lemma 2, about the length of the noise of a point of length 1; None
+        The sigma of Lemma 2, about the length of the noise of a point of length 1; None
         estimates it from what lies outside the subspaces.
     n_missing : int, default=0
         Entries that a point may lack, set to 0: s of Lemma 1.
@@ -228,6 +267,7 @@ def labelled_case(
     Returns
     -------
     case : Case
+        The points with every setting decided, for :func:`assess`.
 
     Examples
     --------
@@ -277,6 +317,16 @@ def labelled_case(
 def default_q(n_samples: int, n_clusters: int) -> int:
     """Return the paper's q for EKSS-0 and TSC, max(3, ceil(N_k / 20)).
 
+    Parameters
+    ----------
+    n_samples, n_clusters : int
+        Number of points, and of clusters.
+
+    Returns
+    -------
+    q : int
+        Neighbours per point.
+
     Examples
     --------
     >>> default_q(1797, 10)
@@ -310,6 +360,7 @@ def labelled_subspaces(
     Returns
     -------
     subspaces : LabelledSubspaces
+        One subspace per cluster, in the order of the labels.
 
     Examples
     --------
@@ -340,6 +391,16 @@ def labelled_subspaces(
 
 def subspace_pairs(bases: Bases) -> SubspacePairs:
     """Compare every pair of subspaces by affinity and by smallest angle.
+
+    Parameters
+    ----------
+    bases : sequence of ndarray of shape (n_features, dim)
+        At least two, with orthonormal columns; dims may differ.
+
+    Returns
+    -------
+    pairs : SubspacePairs
+        Affinities and cosines of all pairs, and the closest pair.
 
     Examples
     --------

@@ -14,11 +14,30 @@ _CHUNK = 1024  # subsets treated at once, so memory does not grow with their num
 
 @dataclass(frozen=True)
 class MissingRatio:
-    """r_s of Lemma 1 and its two parts, each between a lower and an upper bound.
+    """The ratio r_s of Lemma 1 and its two parts, each between two bounds.
 
     ``cross`` is the numerator (different subspaces), ``within`` the denominator, alpha
     in the proof; the proof stays valid with alpha = ``within_lower`` and
     eta = ``within_lower - cross_upper``. The bounds are equal where ``exact``.
+
+    Attributes
+    ----------
+    lower, upper : float
+        Bounds of r_s.
+    exact : bool
+        Whether every subset of entries was tried, so that the bounds are equal.
+    cross_lower, cross_upper : float
+        Bounds of the numerator.
+    within_lower, within_upper : float
+        Bounds of the denominator.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ekss.theory import missing_ratio
+    >>> ratio = missing_ratio([np.eye(6)[:, :2], np.eye(6)[:, 3:5]], 0)
+    >>> ratio.upper, ratio.exact
+    (0.0, True)
     """
 
     lower: float
@@ -33,7 +52,7 @@ class MissingRatio:
 def missing_ratio(
     bases: Bases, n_missing: int, *, max_subsets: int = 20_000
 ) -> MissingRatio:
-    r"""r_s of Lemma 1: below 1, points with s missing entries can be told apart.
+    r"""Find r_s of Lemma 1: below 1, points with s missing entries can be told apart.
 
     .. math:: r_s = \frac{\max_{k \ne l, |D| \le 2s} \|U_D^{(k)T} U^{(l)}\|_2}
         {\min_{l, |D| \le 2s, \|a\| = 1} \|U_D^{(l)T} U^{(l)} a\|_2}
@@ -45,7 +64,7 @@ def missing_ratio(
     bases : sequence of ndarray of shape (n_features, dim)
         At least two; columns need not be orthonormal and dims may differ.
     n_missing : int
-        s, the most entries missing in a point.
+        Most entries missing in a point, s.
     max_subsets : int, default=20000
         All subsets D are tried up to this number; beyond it bounds are returned.
 

@@ -37,6 +37,13 @@ class AngularSeparation:
         nearest point of another.
     worst : ndarray of shape (min(10, n_samples),)
         The points with the smallest gaps, the smallest first.
+
+    Examples
+    --------
+    >>> from ekss.theory import angular_separation
+    >>> found = angular_separation([[1, 0], [1, 0], [0, 1], [0, 1]], [0, 0, 1, 1], q=1)
+    >>> found.phi, found.gaps
+    (0.5, array([0.5, 0.5, 0.5, 0.5]))
     """
 
     phi: float
@@ -71,6 +78,15 @@ class MonotoneFit:
     resolution : float
         Inner products that are no farther apart than this count as equal: they may
         differ by rounding alone. Knots are farther apart.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ekss.theory import monotone_fit
+    >>> X = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
+    >>> fit = monotone_fit(X, np.square(X @ X.T))
+    >>> fit(np.array([0.7])).round(2)
+    array([0.36])
     """
 
     knots: Floats
@@ -101,6 +117,14 @@ class NfcCertificate:
         Deviation of the affinity from f.
     worst : ndarray of int
         The points with the smallest gaps, the smallest first.
+
+    Examples
+    --------
+    >>> from ekss.theory import nfc_certificate
+    >>> X = [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
+    >>> affinity = [[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 1, 1]]
+    >>> nfc_certificate(X, [0, 0, 1, 1], affinity, q=1).holds
+    True
     """
 
     holds: bool
@@ -133,6 +157,7 @@ def angular_separation(
     Returns
     -------
     separation : AngularSeparation
+        The smallest gap, and the gap of every point.
 
     Notes
     -----
@@ -171,6 +196,7 @@ def deviation(X: ArrayLike, affinity: Any, f: Monotone | None = None) -> float:
     Returns
     -------
     tau : float
+        The largest deviation.
 
     Notes
     -----
@@ -225,6 +251,7 @@ def monotone_fit(X: ArrayLike, affinity: Any) -> MonotoneFit:
     Returns
     -------
     fit : MonotoneFit
+        The function, which can be called, and its deviation tau.
 
     Notes
     -----
@@ -273,10 +300,14 @@ def nfc_certificate(
 
     Parameters
     ----------
-    X, labels, q
-        As in :func:`angular_separation`.
+    X : array-like of shape (n_samples, n_features)
+        Points as rows, of unit length.
+    labels : array-like of shape (n_samples,)
+        The cluster of each point, at least two different ones.
     affinity : ndarray or sparse array of shape (n_samples, n_samples)
         The graph takes the q largest entries of each row, the diagonal left out.
+    q : int
+        Number of neighbours, below the size of the smallest cluster.
     f : callable, default=None
         Non-decreasing function of an array of absolute inner products; if None the
         :func:`monotone_fit` of the affinity (at most 4000 points). The fit makes tau
@@ -285,6 +316,7 @@ def nfc_certificate(
     Returns
     -------
     certificate : NfcCertificate
+        Whether the theorem guarantees it, by what margin, and the critical points.
 
     Notes
     -----

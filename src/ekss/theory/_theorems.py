@@ -41,6 +41,15 @@ _RELATIONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": opera
 class Condition:
     """One inequality a guarantee needs: ``value relation limit``.
 
+    Attributes
+    ----------
+    name : str
+        What is compared, and the statement that asks for it.
+    value, limit : float
+        The two sides.
+    relation : {"<", "<=", ">", ">="}
+        How they should compare.
+
     Examples
     --------
     >>> Condition("r_0 (Theorem 4)", 0.8, "<", 1.0).holds
@@ -70,6 +79,15 @@ class Guarantee:
         Every term of the failure sum; that of Theorem 3 is at most 1.
     conditions : tuple of Condition
         What the theorem needs.
+
+    Examples
+    --------
+    >>> from ekss.theory import connectedness_failure
+    >>> found = connectedness_failure(100_000, 2, 12_000)
+    >>> found.applies, found.failure < 1e-10
+    (True, True)
+    >>> [condition.name for condition in found.unmet]
+    []
     """
 
     statement: str
@@ -104,7 +122,24 @@ class Guarantee:
 
 @dataclass(frozen=True)
 class ProjectionDimension:
-    """Smallest projected dimensions that suffice for no false connections by TSC."""
+    """Smallest projected dimensions that suffice for no false connections by TSC.
+
+    Attributes
+    ----------
+    deviation_limit : float
+        Deviation of inner products below which the theorem speaks.
+    dimension : int
+        What the discussion of Theorem 8 asks for.
+    heckel_dimension : int
+        What Heckel, Tschannen and Bölcskei ask for.
+
+    Examples
+    --------
+    >>> from ekss.theory import projection_dimension
+    >>> found = projection_dimension(1000, 4, constant=1.0, concentration=1.0)
+    >>> found.dimension, found.heckel_dimension
+    (609201, 157467)
+    """
 
     deviation_limit: float
     dimension: int
@@ -120,16 +155,19 @@ def deviation_failure(
 
     Parameters
     ----------
-    n_samples, n_members : int
-        N and B.
+    n_samples : int
+        Number of points, N.
     tau : float
         Deviation allowed; at 0 or below nothing is promised and 1 is returned.
+    n_members : int
+        Number of members, B.
     deviation_rate : float, default=PAPER_RATE
-        c_3: `PAPER_RATE`, or the sharper `HOEFFDING_RATE`.
+        Rate c_3: `PAPER_RATE`, or the sharper `HOEFFDING_RATE`.
 
     Returns
     -------
-    float in [0, 1]
+    float
+        A probability.
 
     Examples
     --------
@@ -151,14 +189,17 @@ def members_needed(
 
     Parameters
     ----------
-    n_samples, deviation_rate
-        As in `deviation_failure`; n_samples is at least 2.
+    n_samples : int
+        Number of points, at least 2.
     tau, failure : float
         Deviation allowed, positive, and failure probability epsilon in (0, 1).
+    deviation_rate : float, default=PAPER_RATE
+        Rate c_3, see `deviation_failure`.
 
     Returns
     -------
     int
+        Number of members, B.
 
     Examples
     --------
@@ -194,14 +235,17 @@ def promised_deviation(
 
     Parameters
     ----------
-    n_samples, failure, deviation_rate
-        As in `members_needed`.
-    n_members : int
-        B.
+    n_samples, n_members : int
+        Number of points, at least 2, and of members.
+    failure : float
+        Failure probability epsilon in (0, 1).
+    deviation_rate : float, default=PAPER_RATE
+        Rate c_3, see `deviation_failure`.
 
     Returns
     -------
     float
+        The deviation tau.
 
     Examples
     --------
@@ -259,10 +303,12 @@ def separation_constant_noisy(
     max_affinity, noise : float
         Largest affinity and sigma. The affinity bounds the proof's
         ||U_k^T U_l||_F / sqrt(d_k), so C_2 is never too large.
-    n_features, n_samples : int
-        D and N.
+    n_features : int
+        Dimension of the space, D.
     dims : sequence of int
         Dimension of each subspace.
+    n_samples : int
+        Number of points, N.
 
     Returns
     -------
@@ -290,6 +336,18 @@ def inner_product_probability(limit: float, dim: int) -> float:
     :math:`I_{t^2}(1/2, (d-1)/2)`. Lemma 1 needs it at :math:`1 - \eta / (2\alpha) =
     (1 + r_s) / 2`. Points of S^0 have |<a, b>| = 1.
 
+    Parameters
+    ----------
+    limit : float
+        Largest absolute inner product.
+    dim : int
+        Dimension of the space that the sphere lies in.
+
+    Returns
+    -------
+    float
+        The probability; 0 below a limit of 0, and 1 from a limit of 1 on.
+
     Examples
     --------
     >>> round(inner_product_probability(0.25, 3), 12)
@@ -301,7 +359,7 @@ def inner_product_probability(limit: float, dim: int) -> float:
 
 
 def disjoint_rate(n: int, rho: float, p: float) -> float:
-    r"""c_1 of Lemma 1 for a cluster of n points, the best its proof gives.
+    r"""Compute c_1 of Lemma 1 for a cluster of n points, the best its proof gives.
 
     :math:`(e\xi)^{1/\xi} p^{1 - 1/\xi} = e^{-c_1}` with :math:`\xi = (n-1) /
     (n^\rho - 1)`; :math:`-\log p` at :math:`\rho = 0`.
@@ -311,7 +369,7 @@ def disjoint_rate(n: int, rho: float, p: float) -> float:
     n : int
         Points of the cluster, at least 2.
     rho : float in [0, 1)
-        q is below n^rho.
+        Exponent: q is below n^rho.
     p : float in [0, 1]
         See `inner_product_probability`.
 
@@ -348,7 +406,8 @@ def largest_affinity(bases: Bases) -> float:
 
     Returns
     -------
-    float in [0, 1]
+    float
+        From 0 for orthogonal subspaces to 1 where one contains another.
 
     Examples
     --------
@@ -371,7 +430,7 @@ def noise_condition(
     q: int,
     smallest_cluster: int,
 ) -> tuple[Condition, ...]:
-    r"""Conditions of Lemma 2 and Theorem 6 (with ``noise=0`` of Theorem 5).
+    r"""List the conditions of Lemma 2 and Theorem 6 (with ``noise=0`` of Theorem 5).
 
     .. math:: \max_{k \ne l} \mathrm{aff}(S_k, S_l) + \frac{\sigma(1+\sigma)}
         {\sqrt{\log N}} \sqrt{\frac{d_{max}}{D}} \le \frac{1}{15 \log N},
@@ -383,11 +442,12 @@ def noise_condition(
     max_affinity : float
         See `largest_affinity`.
     noise : float
-        sigma; the noise of a point is N(0, sigma^2 / D I_D), so its norm is near sigma.
+        The sigma of Lemma 2: the noise of a point is N(0, sigma^2 / D I_D), so its
+        norm is near sigma.
     n_samples, n_features, largest_dim : int
-        N, D and d_max.
+        Points N, features D, and the largest dimension d_max.
     q, smallest_cluster : int
-        q and N_min.
+        Neighbours kept, and points of the smallest cluster, N_min.
 
     Returns
     -------
@@ -430,7 +490,8 @@ def cap_radius(fraction: float, dim: int) -> float:
 
     Returns
     -------
-    float in [0, pi]
+    float
+        The radius, in [0, pi].
 
     Examples
     --------
@@ -467,7 +528,7 @@ def connecting_q(n: int, dim: int, gamma: float = 3.0) -> float:
 def connectedness_conditions(
     n: int, dim: int, q: int, gamma: float = 3.0
 ) -> tuple[Condition, ...]:
-    r"""Conditions of Theorem 2 for n points uniform on S^{dim-1}.
+    r"""List the conditions of Theorem 2 for n points uniform on S^{dim-1}.
 
     :math:`\gamma > 1`, a cap covering :math:`\gamma \log n / n` of the sphere has
     radius below :math:`\pi / 48`, and
@@ -483,6 +544,7 @@ def connectedness_conditions(
     Returns
     -------
     tuple of Condition
+        All of them, whether they hold or not.
 
     Notes
     -----
@@ -514,12 +576,15 @@ def connectedness_failure(n: int, dim: int, q: int, gamma: float = 3.0) -> Guara
 
     Parameters
     ----------
-    n, dim, q, gamma
-        As in `connectedness_conditions`.
+    n, dim, q : int
+        Points of the cluster, dimension of its subspace, neighbours kept.
+    gamma : float, default=3.0
+        The value the proofs of Theorems 4 and 5 use.
 
     Returns
     -------
     Guarantee
+        Its conditions are those of `connectedness_conditions`.
 
     Examples
     --------
@@ -610,6 +675,7 @@ def projection_dimension(
     Returns
     -------
     ProjectionDimension
+        Both dimensions, and the limit of tau.
 
     Examples
     --------
@@ -722,15 +788,15 @@ def disjoint_failure(
     sizes, dims : sequence of int
         Points and dimension of each cluster.
     q, n_members : int
-        q and B.
+        Neighbours kept, and members B.
     ratio : float
-        r_0, the largest cosine between two subspaces; c_1 follows from it per cluster.
+        The largest cosine between two subspaces, r_0; c_1 follows from it per cluster.
     rho : float in [0, 1)
         Free exponent: q is at most N_min^rho.
     separation, connectedness : float
         C_1 and C_3, for the f of EKSS-0.
     deviation_rate : float, default=PAPER_RATE
-        c_3, see `deviation_failure`.
+        Rate c_3, see `deviation_failure`.
 
     Returns
     -------
@@ -772,20 +838,26 @@ def bounded_affinity_failure(
 
     Parameters
     ----------
-    sizes, dims, q, n_members, connectedness, deviation_rate
-        As in `disjoint_failure`.
+    sizes, dims : sequence of int
+        Points and dimension of each cluster.
+    q, n_members : int
+        Neighbours kept, and members B.
     n_features : int
         D, above 6 log N: Lemma 2 asks for it, the theorem omits it.
     max_affinity : float
         Largest affinity of two subspaces.
-    separation : float
-        C_2, see `separation_constant_noisy` with noise 0.
+    separation, connectedness : float
+        C_2, see `separation_constant_noisy` with noise 0, and C_3, see
+        `connectedness_constant`.
     noisy_rate : float, default=1/20
-        c_2, above 1/20 by the proof of Lemma 2.
+        Rate c_2, above 1/20 by the proof of Lemma 2.
+    deviation_rate : float, default=PAPER_RATE
+        Rate c_3, see `deviation_failure`.
 
     Returns
     -------
     Guarantee
+        Terms of the sum, and conditions.
 
     Notes
     -----
@@ -825,16 +897,25 @@ def noisy_failure(
 
     Parameters
     ----------
-    sizes, dims, q, n_members, n_features, max_affinity, noisy_rate, deviation_rate
-        As in `bounded_affinity_failure`.
-    noise : float
-        sigma, see `noise_condition`.
+    sizes, dims : sequence of int
+        Points and dimension of each cluster.
+    q, n_members : int
+        Neighbours kept, and members B.
+    n_features : int
+        Dimension of the space, D.
+    max_affinity, noise : float
+        Largest affinity of two subspaces, and sigma, see `noise_condition`.
     separation : float
         C_2, see `separation_constant_noisy`.
+    noisy_rate : float, default=1/20
+        Rate c_2, above 1/20 by the proof of Lemma 2.
+    deviation_rate : float, default=PAPER_RATE
+        Rate c_3, see `deviation_failure`.
 
     Returns
     -------
     Guarantee
+        Terms of the sum, and conditions.
 
     Notes
     -----
@@ -882,19 +963,26 @@ def missing_failure(
     ----------
     n, n_clusters, dim : int
         Points of each cluster, clusters and their dimension.
-    q, n_members, rho, deviation_rate
-        As in `disjoint_failure`.
+    q, n_members : int
+        Neighbours kept, and members B.
     n_features, n_missing : int
         D and s.
-    ratio, separation : float
-        r_s (see `missing_ratio`) and C_1.
+    ratio : float
+        The ratio r_s of Lemma 1, see `missing_ratio`.
+    rho : float in [0, 1)
+        Free exponent: q is at most N_min^rho.
+    separation : float
+        C_1, see `separation_constant_disjoint`.
     c5, c6, c7 : float
         Constants the paper leaves open; where the bases are known
         `fixed_missing_failure` does without them.
+    deviation_rate : float, default=PAPER_RATE
+        Rate c_3, see `deviation_failure`.
 
     Returns
     -------
     Guarantee
+        Terms of the sum, and conditions.
 
     Examples
     --------
@@ -935,14 +1023,23 @@ def fixed_missing_failure(
 
     Parameters
     ----------
-    sizes, dims, q, n_members, rho, deviation_rate
-        As in `disjoint_failure`.
-    ratio, separation : float
-        r_s or an upper bound (see `missing_ratio`), and C_1.
+    sizes, dims : sequence of int
+        Points and dimension of each cluster.
+    q, n_members : int
+        Neighbours kept, and members B.
+    ratio : float
+        The ratio r_s of Lemma 1 or an upper bound of it, see `missing_ratio`.
+    rho : float in [0, 1)
+        Free exponent: q is at most N_min^rho.
+    separation : float
+        C_1, see `separation_constant_disjoint`.
+    deviation_rate : float, default=PAPER_RATE
+        Rate c_3, see `deviation_failure`.
 
     Returns
     -------
     Guarantee
+        Terms of the sum, and conditions.
 
     Notes
     -----
@@ -984,18 +1081,25 @@ def reduced_failure(
 
     Parameters
     ----------
-    sizes, dims, q, n_features, max_affinity, noisy_rate
-        As in `bounded_affinity_failure`.
-    n_components : int
-        p, the dimension after projection.
+    sizes, dims : sequence of int
+        Points and dimension of each cluster.
+    q : int
+        Neighbours kept.
+    n_components, n_features : int
+        Dimension after projection, p, and before, D.
+    max_affinity : float
+        Largest affinity of two subspaces.
     separation, connectedness : float
         C_2 and C_3 for f(x) = x.
     constant, concentration : float
         C of p > (C / tau^2) log N, and c-tilde; the paper leaves both open.
+    noisy_rate : float, default=1/20
+        Rate c_2, above 1/20 by the proof of Lemma 2.
 
     Returns
     -------
     Guarantee
+        Terms of the sum, and conditions.
 
     Notes
     -----
