@@ -24,6 +24,7 @@ from pathlib import Path
 import numpy as np
 
 import choice
+import methods as rivals
 import scale_dask
 from ekss.benchmarks import FIGURE_PROFILES, FIGURES, merge_table1, run_plan
 from ekss.benchmarks._pages import csv_text
@@ -98,6 +99,11 @@ def dask(folder: Path) -> None:
     write_lines(RESULTS / "dask.csv", [scale_dask.run()])
 
 
+def methods(folder: Path) -> None:
+    """All methods, and those of scikit-learn, on sets that anybody can make."""
+    write_lines(RESULTS / "methods.csv", list(rivals.run(list(rivals.SETS))))
+
+
 def text(folder: Path) -> None:
     """Texts and tables of the README and the docs, from docs/results."""
     for page in write_pages():
@@ -111,6 +117,7 @@ PARTS = {
     "figure1": partial(figure, "figure1"),
     "figure2": partial(figure, "figure2"),
     "dask": dask,
+    "methods": methods,
     "text": text,
 }
 

@@ -16,6 +16,17 @@ from sklearn.metrics.cluster import contingency_matrix
 
 from ekss.core.linalg import top_eigenpairs
 
+__all__ = [
+    "adjusted_rand",
+    "clustering_error",
+    "connectivity",
+    "false_connection_rate",
+    "normalized_mutual_info",
+    "principal_angles",
+    "subspace_affinities",
+    "subspace_affinity",
+]
+
 Labels: TypeAlias = Iterable[Hashable]
 Basis: TypeAlias = NDArray[np.floating]
 _DENSE_LIMIT = 500  # below this a LAPACK solve is faster than setting up Lanczos
