@@ -36,6 +36,15 @@ def planted(seed: int) -> Any:
     )
 
 
+def spread(seed: int) -> Any:
+    from ekss.datasets import make_union_of_subspaces
+
+    X, y = make_union_of_subspaces(
+        6, 8, 40, 80, noise=0.3, random_state=seed, return_X_y=True
+    )
+    return X * np.random.default_rng(seed).uniform(0.2, 2, (len(X), 1)), y
+
+
 def faces(seed: int) -> Any:
     from ekss.datasets import make_faces_under_light
 
@@ -61,7 +70,7 @@ def clouds(seed: int) -> Any:
 
 
 SETS: Mapping[str, Callable[[int], Any]] = {
-    one.__name__: one for one in (planted, faces, bodies, digits, clouds)
+    one.__name__: one for one in (planted, spread, faces, bodies, digits, clouds)
 }
 
 

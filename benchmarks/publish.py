@@ -24,6 +24,7 @@ from pathlib import Path
 import numpy as np
 
 import choice
+import idea as pictured
 import methods as rivals
 import scale_dask
 from ekss.benchmarks import FIGURE_PROFILES, FIGURES, merge_table1, run_plan
@@ -86,6 +87,11 @@ def chosen(folder: Path) -> None:
     choice.main(IMAGES / "choice.png")
 
 
+def idea(folder: Path) -> None:
+    """The picture of the first page: faces, votes, faces by person."""
+    pictured.main(IMAGES / "idea.png")
+
+
 def figure(name: str, folder: Path) -> None:
     """One of the paper's figures that take minutes."""
     profile = FIGURE_PROFILES["quick"]
@@ -114,6 +120,7 @@ PARTS = {
     "digits": digits,
     "theory": theory,
     "choice": chosen,
+    "idea": idea,
     "figure1": partial(figure, "figure1"),
     "figure2": partial(figure, "figure2"),
     "dask": dask,

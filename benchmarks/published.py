@@ -209,7 +209,7 @@ def methods_table() -> str:
             "",
             f"Mean clustering error in percent over seeds {seeds[0]} to {seeds[-1]}, "
             "the lowest in bold. Processor seconds of a fit to the\ndigits on one "
-            "core, and memory that the fit needed beyond what the process had before it. "
+            "core, and memory that the fit needed beyond what was there before it. "
             f"Code {listed(codes)};\n`python benchmarks/publish.py methods text` "
             "measures again.",
         ]

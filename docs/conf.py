@@ -26,6 +26,7 @@ extensions = [
     "api_pages",
     "house_links",
     "mathml",
+    "plain_docstrings",
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["_ext", "_templates", "gallery/**/*.ipynb", "gallery/**/*.md5"]
@@ -39,8 +40,6 @@ nitpick_ignore_regex = [
 # Pages in Markdown, which are read on code hosts too.
 myst_enable_extensions = ["colon_fence", "deflist", "attrs_inline", "dollarmath"]
 myst_heading_anchors = 4
-# Pages that may come: a list of pages has a place for them.
-suppress_warnings = ["toc.empty_glob"]
 
 # Public names. Parameters are explained by the docstrings, so signatures are plain.
 autosummary_generate = True
@@ -68,6 +67,8 @@ sphinx_gallery_conf = {
     "matplotlib_animations": False,
     "reset_modules": ("matplotlib",),
     "show_memory": False,
+    "show_signature": False,
+    "write_computation_times": False,
     "min_reported_time": 1,
     "plot_gallery": "True",
     "doc_module": ("ekss",),

@@ -59,12 +59,13 @@ draw_clusters(left, kmeans.labels_, "k-means")
 draw_clusters(right, ekss.labels_, "EKSS")
 
 # %%
-# Each cluster has a subspace. Its leading directions are pictures from which all
-# images of that person can be mixed: light from the front, from the side, from above.
+# Each cluster has a subspace. Its directions are pictures from which all images of
+# that person can be mixed, together with what all persons have in common.
 
-figure, axes = plt.subplots(6, 4, figsize=(4, 7.5))
-for row, basis in zip(axes, ekss.bases_, strict=True):
-    for axis, direction in zip(row, basis.T, strict=False):
-        axis.imshow(direction.reshape(faces.image_shape), cmap="RdBu")
+figure, axes = plt.subplots(3, 6, figsize=(8, 5))
+for column, basis in zip(axes.T, ekss.bases_, strict=True):
+    for axis, direction in zip(column, basis.T, strict=False):
+        picture = direction.reshape(faces.image_shape)
+        axis.imshow(picture, cmap="RdBu", vmin=-0.15, vmax=0.15)
         axis.set_axis_off()
-figure.suptitle("Four directions of each subspace")
+figure.suptitle("Three directions of each subspace, one person per column")

@@ -7,7 +7,8 @@ belong to none can be told by their distance.
 """
 
 # %%
-# Two planes and a line in space.
+# Three planes in space. In so few dimensions neighbourhoods mix planes, so the
+# dimension is given; in more dimensions EKSS finds it.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -16,20 +17,20 @@ from ekss import EKSS
 from ekss.datasets import make_union_of_subspaces
 
 union = make_union_of_subspaces(
-    3, [2, 2, 1], n_features=3, n_per_subspace=80, noise=0.03, random_state=5
+    3, 2, n_features=3, n_per_subspace=120, noise=0.03, random_state=5
 )
-model = EKSS(n_clusters=3, subspace_dim=(1, 2), random_state=0).fit(union.data)
+model = EKSS(n_clusters=3, subspace_dim=2, random_state=0).fit(union.data)
 
 # %%
 # New points come from the same subspaces, and some from anywhere. ``predict`` gives
 # the nearest subspace, ``transform`` the distances to all of them.
 
 new = make_union_of_subspaces(
-    bases=union.bases, n_per_subspace=40, outliers=0.3, noise=0.03, random_state=6
+    bases=union.bases, n_per_subspace=60, outliers=0.3, noise=0.03, random_state=6
 )
 labels = model.predict(new.data)
 distance = model.transform(new.data).min(axis=1)
-stray = distance > 0.2
+stray = distance > 0.1
 print(f"{stray.sum()} of {len(new.data)} points are far from every subspace")
 
 # %%

@@ -21,8 +21,8 @@ from ekss import EKSS
 from ekss.datasets import make_union_of_subspaces
 from ekss.metrics import clustering_error
 
-n_rows = 160_000
-piece = 20_000
+n_rows = 80_000
+piece = 10_000
 folder = tempfile.TemporaryDirectory()
 path = Path(folder.name) / "points.npy"
 
@@ -39,7 +39,7 @@ file.flush()
 print(f"{path.stat().st_size / 1e6:.0f} MB on disk")
 
 # %%
-# The file is opened, not loaded. Votes are on 5000 rows.
+# The file is opened, not loaded. Votes are on 3000 rows.
 
 rows = np.load(path, mmap_mode="r")
 sizes = [n_rows // 8, n_rows // 4, n_rows // 2, n_rows]
@@ -47,7 +47,7 @@ seconds, errors = [], []
 for size in sizes:
     start = time.perf_counter()
     model = EKSS(
-        5, subspace_dim=4, n_members=50, max_samples=5000, n_jobs=2, random_state=0
+        5, subspace_dim=4, n_members=30, max_samples=3000, n_jobs=2, random_state=0
     ).fit(rows[:size])
     seconds.append(time.perf_counter() - start)
     errors.append(clustering_error(target[:size], model.labels_))

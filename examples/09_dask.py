@@ -47,7 +47,7 @@ print(f"error {100 * clustering_error(np.concatenate(kinds), labels):.2f} %")
 # What each day was made of, as the clusters see it.
 
 shares = [np.bincount(day, minlength=4) / per_day for day in np.split(labels, n_days)]
-figure, axis = plt.subplots(figsize=(7.5, 4))
+figure, axis = plt.subplots(figsize=(7.5, 4), layout="constrained")
 axis.stackplot(
     np.arange(1, n_days + 1),
     np.transpose(shares),
@@ -55,4 +55,4 @@ axis.stackplot(
     colors=["#2a7fb8", "#e07a1f", "#4c9a52", "#8d6cab"],
 )
 axis.set(xlabel="day", ylabel="share of rows", xlim=(1, n_days), ylim=(0, 1))
-axis.legend(loc="upper left", ncols=2)
+figure.legend(loc="outside upper center", ncols=4)

@@ -23,16 +23,10 @@ from ekss.metrics import clustering_error
 images, digits = load_digits(n_class=5, return_X_y=True)
 sets = {
     "planted": make_union_of_subspaces(
-        5,
-        4,
-        n_features=25,
-        n_per_subspace=60,
-        noise=0.3,
-        random_state=0,
-        return_X_y=True,
+        *(5, 4, 25, 40), noise=0.3, random_state=0, return_X_y=True
     ),
-    "faces": make_faces_under_light(5, 40, random_state=0, return_X_y=True),
-    "digits 0 to 4": (images[:400], digits[:400]),
+    "faces": make_faces_under_light(5, 30, random_state=0, return_X_y=True),
+    "digits 0 to 4": (images[:300], digits[:300]),
 }
 methods = [EKSS, KSS, CoPKSS, TSC, SSC, SSCOMP, EnSC, KMeans]
 

@@ -44,10 +44,11 @@ for name, one in (("EKSS", model), ("k-means", kmeans)):
     print(f"{name}: error {100 * clustering_error(target, one.labels_):.1f} %")
 
 # %%
-# Spectra of each cluster, and below them how well each pure substance lies in its
-# subspace: a full bar says that the substance is in the recipe.
+# Spectra of each cluster, and below them how much of each pure substance lies in its
+# subspace: a full bar says that the substance is in the recipe. ``preparation_`` shows
+# the pure spectra as the fit saw the mixtures.
 
-pure = substances / np.linalg.norm(substances, axis=1, keepdims=True)
+pure = model.preparation_(substances)
 colours = plt.cm.tab10(range(4))
 figure, axes = plt.subplots(2, 4, figsize=(12, 5), height_ratios=(2, 1))
 for k, (above, below) in enumerate(axes.T):

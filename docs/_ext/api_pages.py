@@ -5,9 +5,11 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
-from sphinx.application import Sphinx
-from sphinx.config import Config
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+    from sphinx.config import Config
 
 # An object that several packages offer has its page under the first of them.
 PACKAGES = (
@@ -66,7 +68,8 @@ def owners() -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _lines(module: ModuleType, names: tuple[str, ...]) -> Iterator[str]:
+def lines_of(module: ModuleType, names: tuple[str, ...]) -> Iterator[str]:
+    """Yield the page of a package that owns these names."""
     package = module.__name__
     yield from (package, "=" * len(package), "", f".. currentmodule:: {package}", "")
     yield from (f".. automodule:: {package}", "   :no-members:", "")
@@ -94,23 +97,23 @@ def _lines(module: ModuleType, names: tuple[str, ...]) -> Iterator[str]:
 def _constant(module: ModuleType, name: str) -> Iterator[str]:
     full = f"{module.__name__}.{name}"
     value = repr(getattr(module, name))
-    yield f".. py:data:: {full}"
+    yield f".. py:data:: {name}"
     if len(value) <= _SHOWN:
         yield f"   :value: {value}"
     yield from ("", f"   {CONSTANTS[full]}", "")
 
 
-def write_pages(app: Sphinx, config: Config) -> None:
+def write_pages(app: "Sphinx", config: "Config") -> None:
     """Write a page per package before the sources are listed."""
     folder = Path(app.srcdir) / "api"
     for package, names in owners().items():
-        text = "\n".join(_lines(import_module(package), names))
+        text = "\n".join(lines_of(import_module(package), names))
         path = folder / f"{package}.rst"
         if not path.exists() or path.read_text() != text:
             path.write_text(text)
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: "Sphinx") -> dict[str, bool]:
     """Write the pages before the build begins."""
     app.connect("config-inited", write_pages)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

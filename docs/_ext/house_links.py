@@ -1,12 +1,12 @@
 """Links that work on a code host lead to the right page of the site too.
 
-Pages link to sources as ``../src/ekss/tsc.py`` and to files beside the docs, such as
-``../README.md``. The site has the sources as highlighted pages, and pages of its own
-for the other files.
+Pages link to sources, to examples and to files beside the docs, such as
+``../src/ekss/core/tsc.py``. The site has pages of its own for all of them: highlighted
+sources, the gallery, and what stands in PAGES.
 """
 
+import os.path
 from pathlib import Path
-from posixpath import normpath
 
 from docutils import nodes
 from sphinx import addnodes
@@ -19,7 +19,23 @@ PAGES = {
     "README.md": "index",
     "CHANGELOG.md": "changelog",
     "CONTRIBUTING.md": "contributing",
+    "examples": "gallery/index",
 }
+
+
+def page_of(place: str) -> str | None:
+    """Return the page of the site for a file of the repository, outside the docs.
+
+    Examples
+    --------
+    >>> page_of("src/ekss/core/tsc.py"), page_of("examples/01_faces.py")
+    ('_modules/ekss/core/tsc', 'gallery/01_faces')
+    """
+    folder, _, rest = place.partition("/")
+    if place.endswith(".py") and folder in ("src", "examples"):
+        prefix = {"src": "_modules", "examples": "gallery"}[folder]
+        return f"{prefix}/{rest.removesuffix('.py')}"
+    return PAGES.get(place)
 
 
 class HouseLinks(SphinxTransform):
@@ -28,30 +44,23 @@ class HouseLinks(SphinxTransform):
     default_priority = 5  # before MyST resolves its links
 
     def apply(self) -> None:
-        """Rewrite what MyST takes for a file to download or for an unknown target."""
-        # Included pages keep the links of the place they stand in.
-        here = "docs/" + str(Path(self.env.docname).parent)
-        for node in list(self.document.findall(nodes.reference)):
-            self._rewrite(node, node.get("refuri", ""), here)
+        """Rewrite what MyST takes for a download or for a page of its own."""
+        here = Path(self.env.doc2path(self.env.docname)).parent
         for kind in (addnodes.download_reference, addnodes.pending_xref):
             for node in list(self.document.findall(kind)):
-                self._rewrite(node, node.get("reftarget", ""), here)
+                target = node["reftarget"]
+                if node.get("refdomain") == "doc":  # MyST takes the ending off
+                    target += ".md"
+                place = os.path.relpath(os.path.normpath(here / target), ROOT)
+                page = page_of(Path(place).as_posix())
+                if page is not None:
+                    node.replace_self(self._link(node, page))
 
-    def _rewrite(self, node: nodes.Element, target: str, here: str) -> None:
-        path, _, anchor = target.partition("#")
-        place = normpath(f"{here}/{path}")
-        if place.startswith("src/") and place.endswith(".py"):
-            module = place.removeprefix("src/").removesuffix(".py")
-            self._link(node, f"_modules/{module}", "")
-        elif place in PAGES:
-            self._link(node, PAGES[place], anchor)
-
-    def _link(self, node: nodes.Element, page: str, anchor: str) -> None:
-        up = "../" * self.env.docname.count("/")
-        where = f"{up}{page}.html" + (f"#{anchor}" if anchor else "")
-        new = nodes.reference("", "", internal=True, refuri=where)
-        new += node.children
-        node.replace_self(new)
+    def _link(self, node: nodes.Element, page: str) -> nodes.reference:
+        anchor = node.get("reftargetid")
+        end = f"#{anchor}" if isinstance(anchor, str) else ""
+        uri = "../" * self.env.docname.count("/") + page + ".html" + end
+        return nodes.reference("", "", *node.children, internal=True, refuri=uri)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
