@@ -40,9 +40,10 @@ def marked(lines: list[str]) -> Iterator[str]:
         if inside is not None and text and indent <= inside:
             inside = None
         doctest = bool(text) and (doctest or text.startswith(">>>"))
-        yield line if doctest or inside is not None else mark(line)
-        opens = text.startswith((".. math", ".. code")) or text.endswith("::")
-        if inside is None and opens:
+        directive = text.startswith(".. ")
+        kept = doctest or directive or inside is not None
+        yield line if kept else mark(line)
+        if inside is None and (directive or text.endswith("::")):
             inside = indent
 
 
