@@ -38,7 +38,7 @@ nitpick_ignore_regex = [
 ]
 
 # Pages in Markdown, which are read on code hosts too.
-myst_enable_extensions = ["colon_fence", "deflist", "attrs_inline", "dollarmath"]
+myst_enable_extensions = ["attrs_block", "colon_fence", "deflist"]
 myst_heading_anchors = 4
 
 # Public names. Parameters are explained by the docstrings, so signatures are plain.
