@@ -12,7 +12,7 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 SMALLER = {
     "01_faces": {"n_lights=40": "n_lights=12"},
     "03_digits": {"n_digits = 900": "n_digits = 150", "EKSS(": "EKSS(n_members=20, "},
-    "04_many_cuts": {"EKSS(": "EKSS(n_members=20, "},
+    "04_many_cuts": {"[:600]": "[:120]", "EKSS(": "EKSS(n_members=20, "},
     "06_how_many": {
         "n_members=100": "n_members=20",
         "n_per_subspace=60": "n_per_subspace=25",
@@ -30,7 +30,6 @@ SMALLER = {
         "*(5, 4, 25, 40)": "*(5, 4, 25, 20)",
         "images[:300], digits[:300]": "images[:90], digits[:90]",
     },
-    "12_pipeline": {},
 }
 
 

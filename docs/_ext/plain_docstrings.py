@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 # What stands between backquotes is left alone.
 _PIECES = re.compile(r"(``.*?``|:[\w:]+:`.*?`|`[^`]*`_?)")
-_NAME = re.compile(r"(?<![\w\[*.])([A-Za-z]\w*_)(?![\w`*])")
+_NAME = re.compile(r"(?<![\w\[*.{^\\])([A-Za-z]\w*_)(?=[\s.,;:)]|$)")
 
 
 def mark(line: str) -> str:
