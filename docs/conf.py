@@ -63,19 +63,11 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "download_all_examples": False,
     "remove_config_comments": True,
-    "image_scrapers": ("matplotlib",),
-    "matplotlib_animations": False,
     "reset_modules": ("matplotlib",),
-    "show_memory": False,
     "show_signature": False,
     "write_computation_times": False,
-    "min_reported_time": 1,
-    "plot_gallery": "True",
-    "doc_module": ("ekss",),
-    "backreferences_dir": "gallery/uses",
-    "inspect_global_variables": False,
-    "exclude_implicit_doc": {r"ekss\.__version__"},
-    "default_thumb_file": str(HERE / "images" / "votes.png"),
+    # Names of ekss in the code of examples lead to their pages.
+    "reference_url": {"ekss": None},
 }
 
 html_theme = "pydata_sphinx_theme"

@@ -53,6 +53,7 @@ def draw_clusters(part, labels, title):
     part.suptitle(title)
 
 
+# sphinx_gallery_thumbnail_number = 2
 figure = plt.figure(figsize=(11, 4.4))
 left, right = figure.subfigures(1, 2)
 draw_clusters(left, kmeans.labels_, "k-means")
