@@ -8,7 +8,7 @@ which images it is not sure of.
 """
 
 # %%
-# Half of the digits that ship with scikit-learn, 8 x 8 pixels.
+# Some of the digits that ship with scikit-learn, 8 x 8 pixels.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -17,7 +17,7 @@ from sklearn.datasets import load_digits
 from ekss import EKSS
 from ekss.metrics import clustering_error
 
-n_digits = 900
+n_digits = 700
 images, target = load_digits(return_X_y=True)
 images, target = images[:n_digits], target[:n_digits]
 

@@ -37,7 +37,7 @@ print(f"kept: {cuts[0].origin}, error {errors[0]:.1f} %")
 
 figure, axis = plt.subplots(figsize=(7, 4.4))
 dots = axis.scatter(
-    scores, errors, c=[cut.n_neighbors or 0 for cut in cuts], cmap="viridis", s=40
+    scores, errors, c=[cut.n_neighbors for cut in cuts], norm="log", s=40
 )
 axis.scatter(scores[0], errors[0], s=220, facecolors="none", edgecolors="#c2410c")
 axis.annotate("kept", (scores[0], errors[0]), (12, 10), textcoords="offset points")

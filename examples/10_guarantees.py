@@ -55,7 +55,7 @@ axis.loglog(numbers, [one.phi for one in found], "s-", label="separation phi")
 for b, one in zip(numbers, found, strict=True):
     if one.holds:
         axis.axvspan(b, numbers[-1], color="#4c9a52", alpha=0.15)
-        axis.annotate("guaranteed", (b, 0.04), (8, 0), textcoords="offset points")
+        axis.text(b, 0.9, "  guaranteed", transform=axis.get_xaxis_transform())
         break
 axis.set(xlabel="members", ylabel="tau and phi")
 axis.legend()

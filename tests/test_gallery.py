@@ -11,7 +11,7 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 # What is made smaller here, so that all examples together take some seconds.
 SMALLER = {
     "01_faces": {"n_lights=40": "n_lights=12"},
-    "03_digits": {"n_digits = 900": "n_digits = 150", "EKSS(": "EKSS(n_members=20, "},
+    "03_digits": {"n_digits = 700": "n_digits = 150", "EKSS(": "EKSS(n_members=20, "},
     "04_many_cuts": {"[:600]": "[:120]", "EKSS(": "EKSS(n_members=20, "},
     "06_how_many": {
         "n_members=100": "n_members=20",
