@@ -5,7 +5,9 @@ VENV := .venv
 PROGRAMS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
 BIN := $(VENV)/$(PROGRAMS)
 STAMP := $(VENV)/.installed
-# The same in an environment that has every direct dependency at its lowest version.
+# The same environment with what the documentation site needs.
+DOCS_STAMP := $(VENV)/.docs
+# An environment that has every direct dependency at its lowest version.
 LOWEST := .venv-lowest
 LOWEST_STAMP := $(LOWEST)/.installed
 # And with those that their developers built last night. numpy is not among them: numba
@@ -20,7 +22,7 @@ CPUS := Nehalem Haswell SkylakeX
 PYTEST := -m pytest --numprocesses 2 --dist loadfile
 
 .PHONY: help demo test lint types tests tests-cpus tests-lowest
-.PHONY: bench bench-scale fuzz publish clean
+.PHONY: bench bench-scale fuzz publish docs docs-test clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 14
@@ -113,6 +115,18 @@ fuzz: $(STAMP)  ## attack everything that takes input, 10 minutes (MINUTES=60 fo
 publish: $(STAMP)  ## make pictures and numbers of the README and the docs again, some minutes
 	$(BIN)/python benchmarks/publish.py
 
+$(DOCS_STAMP): $(STAMP)
+	$(BIN)/python -m pip install --quiet --group docs
+	@touch $@
+
+docs: $(DOCS_STAMP)  ## build the documentation site and its gallery into build/docs
+	$(BIN)/python -m sphinx -W --keep-going -b html -d build/doctrees docs build/docs
+	$(BIN)/python -m pytest -q tests/test_site.py
+
+docs-test: $(DOCS_STAMP)  ## open the built site in Chromium and look for what is broken
+	$(BIN)/python -m pytest -q tests/test_site.py
+
 clean:  ## remove the environment and everything generated
 	rm -rf $(NIGHTLY) $(FRESH)
 	rm -rf $(VENV) $(LOWEST) demo build dist .pytest_cache .ruff_cache .mypy_cache
+	rm -rf docs/gallery docs/api/generated docs/api/*.rst

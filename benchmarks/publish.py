@@ -24,6 +24,8 @@ from pathlib import Path
 import numpy as np
 
 import choice
+import idea as pictured
+import methods as rivals
 import scale_dask
 from ekss.benchmarks import FIGURE_PROFILES, FIGURES, merge_table1, run_plan
 from ekss.benchmarks._pages import csv_text
@@ -85,6 +87,11 @@ def chosen(folder: Path) -> None:
     choice.main(IMAGES / "choice.png")
 
 
+def idea(folder: Path) -> None:
+    """The picture of the first page: faces, votes, faces by person."""
+    pictured.main(IMAGES / "idea.png")
+
+
 def figure(name: str, folder: Path) -> None:
     """One of the paper's figures that take minutes."""
     profile = FIGURE_PROFILES["quick"]
@@ -98,6 +105,11 @@ def dask(folder: Path) -> None:
     write_lines(RESULTS / "dask.csv", [scale_dask.run()])
 
 
+def methods(folder: Path) -> None:
+    """All methods, and those of scikit-learn, on sets that anybody can make."""
+    write_lines(RESULTS / "methods.csv", list(rivals.run(list(rivals.SETS))))
+
+
 def text(folder: Path) -> None:
     """Texts and tables of the README and the docs, from docs/results."""
     for page in write_pages():
@@ -108,9 +120,11 @@ PARTS = {
     "digits": digits,
     "theory": theory,
     "choice": chosen,
+    "idea": idea,
     "figure1": partial(figure, "figure1"),
     "figure2": partial(figure, "figure2"),
     "dask": dask,
+    "methods": methods,
     "text": text,
 }
 

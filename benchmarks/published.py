@@ -22,7 +22,7 @@ from ekss.benchmarks import (
     write_entries,
     write_parameters,
 )
-from ekss.benchmarks._pages import listed
+from ekss.benchmarks._pages import each_once, listed
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -176,6 +176,54 @@ def digits_caption() -> str:
         "scikit-learn's spectral clustering on nearest neighbours "
         f"{spectral:.1f} %.*"
     )
+
+
+# Which method? ----------------------------------------------------------------------
+
+
+def methods_table() -> str:
+    lines = lines_of("methods.csv")
+    sets = list(dict.fromkeys(line["set"] for line in lines))
+    methods = list(dict.fromkeys(line["method"] for line in lines))
+    best = {
+        name: min(_mean(lines, name, method, "error") for method in methods)
+        for name in sets
+    }
+    table = [["error %", *sets, "s", "MB"], ["---", *["---:"] * (len(sets) + 2)]]
+    for method in methods:
+        errors = {name: _mean(lines, name, method, "error") for name in sets}
+        largest = [
+            _mean(lines, "digits", method, one) for one in ("seconds", "megabytes")
+        ]
+        shown = [
+            f"**{error:.1f}**" if error == best[name] else f"{error:.1f}"
+            for name, error in errors.items()
+        ]
+        table.append([method, *shown, f"{largest[0]:.1f}", f"{largest[1]:.0f}"])
+    seeds = each_once(line["seed"] for line in lines)
+    codes = each_once(
+        f"{line['code']} (commit {line['commit'][:12]})" for line in lines
+    )
+    return "\n".join(
+        [
+            *("| " + " | ".join(row) + " |" for row in table),
+            "",
+            f"Mean clustering error in percent over seeds {seeds[0]} to {seeds[-1]}, "
+            "the lowest in bold. Processor seconds of a fit to the\ndigits on one "
+            "core, and memory that the fit needed beyond what was there before it. "
+            f"Code {listed(codes)};\n`python benchmarks/publish.py methods text` "
+            "measures again.",
+        ]
+    )
+
+
+def _mean(lines, name: str, method: str, column: str) -> float:
+    values = [
+        float(line[column])
+        for line in lines
+        if (line["set"], line["method"]) == (name, method)
+    ]
+    return sum(values) / len(values)
 
 
 # Table I ----------------------------------------------------------------------------
@@ -385,6 +433,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
         scale_paragraph,
         dask_table,
         digits_caption,
+        methods_table,
         bench_commands,
         bench_list,
         headline_table,

@@ -237,11 +237,18 @@ def write_files(
 
 
 def write_grid(
-    folder: Path, name: str, grid: Grid, left: int, above: str, below: Sequence[str]
+    folder: Path,
+    name: str,
+    title: str,
+    grid: Grid,
+    left: int,
+    above: str,
+    below: Sequence[str],
 ) -> Written:
     """Write a table with paragraphs around it as text, Markdown and CSV."""
     text = paragraphs([above, text_table(grid, left=left), *below])
-    page = paragraphs([above, markdown_table(grid, left=left), *below])
+    table = markdown_table(grid, left=left)
+    page = paragraphs([f"# {title}", above, table, *below])
     pieces = {"txt": text, "md": page, "csv": csv_text(grid)}
     return write_files(folder, name, text, pieces)
 

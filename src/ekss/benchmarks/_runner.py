@@ -336,7 +336,7 @@ def run_plan(
     """Compute the cells of a plan that are not on disk yet; return all rows.
 
     A row on disk counts only if the code that decides results is still the same
-    (:func:`ekss.benchmarks._versions.code_of`); other rows are computed again.
+    (``code_of``); other rows are computed again.
 
     A cell that raises, runs out of memory or crashes gets a row with the reason under
     "failed" and is tried again in the next run; the others go on. If this process is

@@ -894,7 +894,8 @@ def write_table2(loaders: Mapping[str, Loader], folder: Path) -> Written:
             absent.append(f"{dataset.title}: missing. {error}")
         pairs = zip(published, ours, strict=True)
         grid.append([dataset.title, *(str(value) for pair in pairs for value in pair)])
-    return write_grid(folder, "table2", grid, 1, "", [_TEXTS["table2"], *absent])
+    title, below = "Table II, sizes of the data sets", [_TEXTS["table2"], *absent]
+    return write_grid(folder, "table2", title, grid, 1, "", below)
 
 
 def write_table3(plan: Plan, rows: Mapping[str, Row], folder: Path) -> Written:
@@ -966,7 +967,8 @@ def write_parameters(
                 grid.append([method.title, title, _told(given), chosen, error])
     versions = version_of_entries(entries, current)
     below = [_TEXTS["table3"], *missing_lines(entries)]
-    return write_grid(folder, "table3", grid, 4, versions, below)
+    title = "Table III, parameters"
+    return write_grid(folder, "table3", title, grid, 4, versions, below)
 
 
 def _told(value: Any) -> str:

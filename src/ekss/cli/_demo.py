@@ -20,28 +20,6 @@ if TYPE_CHECKING:
     from ekss.report import Report
 
 _FIGURE_MEMBERS = (1, 5, 50)  # of the paper's Fig. 1
-# The synthetic scene, in an image of 640 x 480 pixels: about as many frames as
-# sequences of Hopkins 155 have, and in pixels the standard deviation of a tracker.
-_FRAMES, _NOISE = 24, 1.0
-
-
-@dataclass(frozen=True)
-class _Body:
-    """A rigid body of the scene, in pixels and radians."""
-
-    n_points: int
-    middle: tuple[int, int]
-    half_sizes: tuple[int, int, int]
-    shift: tuple[int, int]
-    turn: tuple[float, float, float]
-
-
-# A moving scene, and two bodies in front of it.
-_BODIES = (
-    _Body(140, (320, 240), (300, 210, 120), (-20, 8), (0.05, 0.12, 0.02)),
-    _Body(80, (200, 300), (80, 50, 60), (70, -25), (0.1, 0.5, -0.1)),
-    _Body(60, (440, 200), (60, 60, 50), (-40, 45), (-0.4, 0.2, 0.5)),
-)
 
 
 @dataclass(frozen=True)
@@ -116,15 +94,15 @@ def report_digits(seed: int, jobs: int) -> Report:
 
 def report_motion(seed: int, jobs: int) -> Report:
     """Cluster the tracks of moving bodies, without any setting, and describe them."""
-    import numpy as np
+    from ekss.datasets import make_moving_bodies
 
-    tracks, target = moving_bodies(np.random.default_rng(seed))
+    scene = make_moving_bodies(random_state=seed)
     return _report(
-        *(3, tracks, seed, jobs),
-        labels=target,
-        n_frames=_FRAMES,
+        *(3, scene.data, seed, jobs),
+        labels=scene.target,
+        n_frames=scene.n_frames,
         title="Two bodies in front of a moving scene",
-        source=f"synthetic tracks over {_FRAMES} frames, noise of one pixel",
+        source=f"synthetic tracks over {scene.n_frames} frames, noise of one pixel",
     )
 
 
@@ -139,32 +117,6 @@ def _report(
     start = time.perf_counter()
     model.fit(points)
     return build(model, points, seconds=time.perf_counter() - start, **about)
-
-
-def moving_bodies(
-    rng: np.random.Generator,
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Follow points on a scene and on two bodies that turn and move in front of it.
-
-    The tracks are rows (x_1, y_1, x_2, y_2, ...), returned with the body of each.
-
-    Seen from far away, the tracks of one rigid body lie on an affine subspace of
-    dimension at most 3: a mean path and one direction for each coordinate of the body.
-    The scene moves too, as it does when the camera moves.
-    """
-    import numpy as np
-    from scipy.spatial.transform import Rotation
-
-    tracks, times = [], np.linspace(0, 1, _FRAMES)[:, None]
-    for body in _BODIES:
-        points = rng.uniform(-1, 1, (body.n_points, 3)) * body.half_sizes
-        # The first two of the three coordinates are seen.
-        turns = Rotation.from_euler("xyz", times * body.turn).as_matrix()[:, :2]
-        seen = body.middle + times * body.shift + (turns @ points.T).transpose(2, 0, 1)
-        tracks.append(seen.reshape(body.n_points, -1))
-    rows = np.concatenate(tracks)
-    target = np.repeat(np.arange(len(tracks)), [body.n_points for body in _BODIES])
-    return rows + _NOISE * rng.standard_normal(rows.shape), target
 
 
 def votes_of_members(seed: int, jobs: int) -> list[VotesPanel]:

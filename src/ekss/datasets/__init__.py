@@ -9,6 +9,7 @@ from ekss.datasets._benchmarks import (
     fetch_usps,
 )
 from ekss.datasets._catalog import CATALOG, DataSet, named
+from ekss.datasets._scenes import make_faces_under_light, make_moving_bodies
 from ekss.datasets._sources import fetch, find_sources, import_source
 from ekss.datasets._store import Checked, get_data_home, variant_of
 from ekss.datasets._synthetic import make_subspaces_at_angle, make_union_of_subspaces
@@ -27,6 +28,8 @@ __all__ = [
     "find_sources",
     "get_data_home",
     "import_source",
+    "make_faces_under_light",
+    "make_moving_bodies",
     "make_subspaces_at_angle",
     "make_union_of_subspaces",
     "named",

@@ -126,7 +126,7 @@ def estimate_dim(
     """Estimate the dimension of the subspaces from the neighbourhoods of points.
 
     Where linear subspaces have little noise, their dimension stands out: see
-    :func:`clear_dim`. Otherwise, for up to 64 random points, take the
+    ``clear_dim``. Otherwise, for up to 64 random points, take the
     n_samples / (4 n_clusters) points (at least 10) of largest absolute inner product
     and count the principal directions that hold 95 % of their energy; the median count
     is the estimate, at most 20, half the number of features and a third of the mean
