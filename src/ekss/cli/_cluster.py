@@ -425,8 +425,9 @@ def predict(
     with out.guarded(debug):
         voice = out.Voice(quiet, as_json)
         reading = (key, id_column, header, drop_column, image_size, labels, labels_key)
-        choices = {"missing": missing.value, "mask": mask}
-        source = Source(data, *reading, columns, decimal, **choices)
+        source = Source(
+            data, *reading, columns, decimal, missing=missing.value, mask=mask
+        )
         target = out.default_output(data, "predicted") if output is None else output
         _assign(model, source, target, voice)
 

@@ -128,7 +128,8 @@ def _folders() -> dict[str, dict[str, Any]]:
     from ekss.datasets import get_data_home
 
     own = Path(str(ekss.__file__)).parent
-    kernels = Path(numba.config.CACHE_DIR) if numba.config.CACHE_DIR else own
+    asked = getattr(numba.config, "CACHE_DIR", "")  # NUMBA_CACHE_DIR
+    kernels = Path(asked) if asked else own
     places = {
         "data": get_data_home(None),
         "kernels": kernels,

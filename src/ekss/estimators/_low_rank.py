@@ -43,8 +43,8 @@ class CoefficientClusterer(AffinityClusterer):
     def _build_affinity(
         self, points: NDArray[np.floating], workers: Workers
     ) -> Similarity:
-        rows, fitted = self._factor(points, workers)
-        rows = unit_rows(rows)
+        factor, fitted = self._factor(points, workers)
+        rows = unit_rows(factor)
         q = neighbors_of(self.n_neighbors, len(points), self.n_clusters)
         parts = map_blocks(
             lambda some: nearest_by_angle(rows, q, rows=some),

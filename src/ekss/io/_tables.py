@@ -432,7 +432,7 @@ class TextTable:
             lines.append(line)
             for i, texts in self._texts.items():
                 texts.append(row[i])
-            cells = self._with_nan([row[i] for i in numeric])
+            cells = [row[i] for i in numeric]
             try:
                 joined = "".join(cells)
                 if "_" in joined or (decimal == "," and "." in joined):
