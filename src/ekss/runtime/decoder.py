@@ -439,7 +439,7 @@ def _dense(matrix: Any) -> NDArray[Any]:
     return columns.toarray()
 
 
-_TASKS = {
+_TASKS: dict[str, Any] = {
     "variables": _variables,
     "variable": _variable,
     "rows": _rows,

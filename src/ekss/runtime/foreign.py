@@ -203,7 +203,7 @@ def table_size(path: Path) -> TableSize:
         return TableSize(head["rows"], head["columns"], head["stored"])
 
 
-def table(path: Path, columns: Sequence[str] | None = None) -> Any:
+def table(path: Path, names: Sequence[str] | None = None) -> Any:
     """Return a .parquet file as a table of pyarrow, or some of its columns.
 
     Of () only the names and types are read.
@@ -212,7 +212,7 @@ def table(path: Path, columns: Sequence[str] | None = None) -> Any:
 
     size = table_size(path).bytes
     left = 2 * size + _TEXT
-    chosen = None if columns is None else list(columns)
+    chosen = None if names is None else list(names)
     with _asked("table", path, size, columns=chosen) as answer:
         schema, columns = None, {}
         for head, stream in answer:
