@@ -214,7 +214,8 @@ def table(path: Path, names: Sequence[str] | None = None) -> Any:
     left = 2 * size + _TEXT
     chosen = None if names is None else list(names)
     with _asked("table", path, size, columns=chosen) as answer:
-        schema, columns = None, {}
+        schema: Any = None
+        columns: dict[int, list[Any]] = {}
         for head, stream in answer:
             left -= head["bytes"]
             if left < 0:
