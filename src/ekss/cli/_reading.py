@@ -39,7 +39,6 @@ _IN_OPTIONS = (
         r"\bid_column, header, drop, take and decimal\b",
         "--id-column, --header, --drop-column, --columns and --decimal",
     ),
-    (r", or pass allow_missing=True for NaN\b", ""),
     (r"\bdecimal='([.,])'", r"--decimal \1"),
     (r"\bid_column=False\b", "--id-column none"),
     (r"\bmemory_limit=", "--memory-limit "),
