@@ -81,12 +81,21 @@ def test_download_of_other_data_is_refused(small_usps, mirror, tmp_path):
     assert names_in(tmp_path) == []
 
 
+@pytest.mark.parametrize("kind", [None, "md5"])
+def test_plain_http_without_a_strong_digest_is_not_asked(small_mnist, kind, tmp_path):
+    digests = {name: f"{kind}:{'0' * 32}" for name in small_mnist.files} if kind else {}
+    dataset = small_mnist.served_by("http://127.0.0.1:9", digests=digests)
+    with pytest.raises(OSError, match="plain http, and no SHA-256 digest to check it"):
+        fetch(dataset, tmp_path)
+
+
 def test_unreachable_host_is_a_failure_that_is_reported(
     small_mnist, tmp_path, monkeypatch
 ):
     monkeypatch.setenv("NO_PROXY", "*")
-    dataset = small_mnist.served_by("http://127.0.0.1:9")
-    with pytest.raises(OSError, match="could not be downloaded"):
+    digests = {name: f"sha256:{'0' * 64}" for name in small_mnist.files}
+    dataset = small_mnist.served_by("http://127.0.0.1:9", digests=digests)
+    with pytest.raises(OSError, match=r"could not be downloaded .*Connection"):
         fetch(dataset, tmp_path)
 
 

@@ -14,6 +14,9 @@ from ekss import (
     TSC,
     CoPKSS,
     CutOptions,
+    EnSC,
+    KSSMember,
+    LabelFreeSearch,
     MedianKFlats,
     PaperEKSS,
 )
@@ -32,6 +35,7 @@ MAKE = [
     SSC(2),
     PrincipalComponents(2),
 ]
+ALL = [EKSS, PaperEKSS, KSS, CoPKSS, MedianKFlats, TSC, SSC, SSCOMP, EnSC]
 
 
 def spoilt(value, dtype=float):
@@ -102,7 +106,7 @@ def test_new_points_are_checked_the_same(kind):
         KSS(3, 1, random_state=0).fit(X).predict(data)
 
 
-@pytest.mark.parametrize("make", [EKSS, PaperEKSS, KSS, TSC, SSC])
+@pytest.mark.parametrize("make", ALL)
 def test_too_many_workers_or_clusters_are_named(make):
     with pytest.raises(ValueError, match=r"n_jobs=99999 exceeds 1024; .* -1 for all"):
         make(2, n_jobs=99999).fit(X)
@@ -113,17 +117,25 @@ def test_too_many_workers_or_clusters_are_named(make):
 
 
 @pytest.mark.parametrize("kind", [np.int8, np.uint64])
-@pytest.mark.parametrize(
-    "make", [EKSS, PaperEKSS, KSS, CoPKSS, MedianKFlats, TSC, SSCOMP]
-)
+@pytest.mark.parametrize("make", ALL)
 def test_integers_of_numpy_are_integers(make, kind):
-    params = {"n_clusters": 3, "subspace_dim": 1, "max_iter": 4, "n_jobs": 1}
-    params |= {"n_init": 2, "n_members": 10, "random_state": 3}
+    params = {"n_clusters": 3, "subspace_dim": 1, "max_iter": 100, "n_jobs": 1}
+    params |= {"n_init": 2, "n_members": 10, "random_state": 3, "verbose": 0}
+    params |= {"n_neighbors": 8, "n_nonzero": 2, "remove_components": 0}
+    params |= {"max_samples": 75, "member": {"n_candidates": 4, "max_iter": 3}}
     known = make().get_params()
     chosen = {key: value for key, value in params.items() if key in known}
-    expected = make(**chosen).fit(X).labels_
-    chosen = {key: kind(value) for key, value in chosen.items()}
-    np.testing.assert_array_equal(make(**chosen).fit(X).labels_, expected)
+    whole = {key for key, value in known.items() if type(value) is int}
+    assert whole <= set(chosen), "a parameter that is not tried"
+
+    def labels(of):
+        given = {key: of(v) for key, v in chosen.items() if key != "member"}
+        if "member" in chosen:
+            options = {key: of(value) for key, value in chosen["member"].items()}
+            given["member"] = KSSMember(**options)
+        return make(**given).fit(X).labels_
+
+    np.testing.assert_array_equal(labels(kind), labels(int))
 
 
 def test_numbers_of_any_type_are_taken():
@@ -139,10 +151,30 @@ def test_bad_seeds_are_named(seed):
         KSS(3, 1, random_state=seed).fit(X)
 
 
+def with_cut(kind, **options):
+    """Return an estimator whose cuts have these options."""
+    if kind is LabelFreeSearch:
+        if "score" in options:
+            options["cut_score"] = options.pop("score")
+        return LabelFreeSearch(TSC(2), {"n_neighbors": [3, 8]}, **options)
+    return EKSS(2, 1, n_members=10, cut=CutOptions(**options))
+
+
+@pytest.mark.parametrize("kind", [EKSS, LabelFreeSearch])
 @pytest.mark.parametrize("cutters", ["kmeans", [1], 3, (len, None)])
-def test_bad_cutters_are_named(cutters):
+def test_bad_cutters_are_named(kind, cutters):
     with pytest.raises(TypeError, match=r"cutters=.* is not a sequence of functions"):
-        EKSS(2, 1, n_members=10, cut=CutOptions(cutters=cutters)).fit(X)
+        with_cut(kind, cutters=cutters).fit(X)
+
+
+@pytest.mark.parametrize("kind", [EKSS, LabelFreeSearch])
+def test_bad_scores_are_named(kind):
+    for score in (3, "ncut"):
+        with pytest.raises(TypeError, match=r"score=.* cannot be called; pass a func"):
+            with_cut(kind, score=score).fit(X)
+    for value in (np.nan, None, "low"):
+        with pytest.raises(ValueError, match=r"score of a cut is .*; return a number"):
+            with_cut(kind, score=lambda labels, evidence, value=value: value).fit(X)
 
 
 def test_what_a_process_holds_already_counts_against_a_limit(monkeypatch):

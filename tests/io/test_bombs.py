@@ -283,18 +283,34 @@ def test_parts_of_a_sparse_matrix_may_not_be_links(tmp_path):
         read_points(path)
 
 
-def test_a_decoder_that_crashes_takes_nothing_along(tmp_path, monkeypatch):
-    path = tmp_path / "a.mat"
-    savemat(path, {"X": np.eye(4)})
+def sound_file(folder, ending):
+    """Write the matrix of 4 x 4 ones, or an image of it; return what to read."""
+    path, ones = folder / f"a{ending}", np.ones((4, 4))
+    if ending == ".png":
+        Image.fromarray(ones.astype(np.uint8)).save(path)
+        return folder
+    if ending == ".parquet":
+        pandas.DataFrame(ones, columns=list("abcd")).to_parquet(path)
+    elif ending == ".h5":
+        with h5py.File(path, "w") as file:
+            file["X"] = ones
+    else:
+        savemat(path, {"X": ones})
+    return path
+
+
+@pytest.mark.parametrize("ending", [".mat", ".h5", ".parquet", ".png"])
+def test_a_decoder_that_crashes_takes_nothing_along(tmp_path, monkeypatch, ending):
+    path = sound_file(tmp_path, ending)
     # Stands for a file that makes the decoder crash.
     running = foreign._decoder()
     running.send_signal(11)
     running.wait()
     monkeypatch.setattr(foreign, "_decoder", lambda: running)
     with pytest.raises(InputError, match="decoder crashed by SIGSEGV"):
-        read_points(path)
+        read_points(path, least_rows=1)
     monkeypatch.undo()
-    np.testing.assert_array_equal(read_points(path).points, np.eye(4))
+    assert (read_points(path, least_rows=1).points == 1).all()
 
 
 def test_a_decoder_that_hangs_is_stopped(tmp_path, monkeypatch):
@@ -307,6 +323,26 @@ def test_a_decoder_that_hangs_is_stopped(tmp_path, monkeypatch):
         read_points(path)
     monkeypatch.undo()
     np.testing.assert_array_equal(read_points(path).points, np.eye(4))
+
+
+def test_an_image_is_refused_by_the_size_it_declares(tmp_path):
+    chunk = b"IHDR" + struct.pack(">2I5B", 30_000, 30_000, 8, 0, 0, 0, 0)
+    head = struct.pack(">I", 13) + chunk + struct.pack(">I", zlib.crc32(chunk))
+    (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n" + head + b"\0\0\0\1IDAT")
+    with pytest.raises(
+        InputError, match="has 30000 x 30000 pixels, more than 67108864"
+    ):
+        read_points(tmp_path)
+
+
+def test_columns_whose_names_go_on_after_a_dot_stay_apart(tmp_path):
+    path, names = tmp_path / "a.parquet", [f"x.{i}" for i in range(100)]
+    wanted = np.arange(5 * 101).reshape(5, 101)
+    frame = pandas.DataFrame(wanted, columns=["x", *names])
+    frame.to_parquet(path)
+    found = read_points(path)
+    assert found.feature_names == ("x", *names)
+    np.testing.assert_array_equal(found.points, wanted)
 
 
 @pytest.mark.parametrize("value", [np.array([1, "a"], object), {"a": 1.0}])

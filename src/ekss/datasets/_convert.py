@@ -179,10 +179,10 @@ def _grey(content: bytes) -> NDArray[np.uint8]:
             "reading images needs pillow, which is not installed; "
             'install it with: pip install "ekss[data]"'
         )
-    with tempfile.NamedTemporaryFile() as file:
-        file.write(content)
-        file.flush()
-        return foreign.image(Path(file.name), _IMAGE_FORMATS, _MOST_PIXELS, grey=True)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "image"
+        file.write_bytes(content)
+        return foreign.image(file, _IMAGE_FORMATS, _MOST_PIXELS, grey=True)
 
 
 def _classes(numbers: NDArray) -> NDArray[np.int64]:

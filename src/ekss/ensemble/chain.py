@@ -56,6 +56,7 @@ from ekss.runtime.memory import (
     Limit,
     Stage,
     Work,
+    crowding,
     in_bytes,
     limit_of,
     measured_pace,
@@ -312,7 +313,7 @@ def check_memory(
     task = f"clustering {work.n_samples} points, {work.voted} of them by votes,"
     limit.check(task, wanted.bytes, lambda: _remedy(work, limit))
     if workers.show:
-        told = wanted.at_pace(measured_pace())
+        told = wanted.at_pace(measured_pace() * crowding())
         note = ""
         if wishes.n_members is None:
             few, most = RULES.steps[0], RULES.steps[-1]

@@ -502,7 +502,8 @@ def cut_cost(work: Work) -> Stage:
 def cuts_seconds(work: Work, n_points: int) -> float:
     """Time to cut all graphs of so many points."""
     rounds = -(-work.n_graphs // work.n_workers)
-    return 1e-9 * rounds * (RATES.cut_start + n_points * RATES.cut)
+    each = RATES.cut + RATES.cut_vector * work.n_clusters
+    return 1e-9 * rounds * (RATES.cut_start + n_points * each)
 
 
 def pools_bytes(work: Work) -> float:

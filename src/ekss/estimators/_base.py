@@ -141,6 +141,23 @@ def check_bool(name: str, value: Any) -> bool:
     return bool(value)
 
 
+def check_functions(name: str, value: Any) -> None:
+    """Refuse what is neither None nor a sequence of functions."""
+    if value is not None and not (
+        isinstance(value, tuple | list) and all(map(callable, value))
+    ):
+        raise TypeError(
+            f"{name}={value!r} is not a sequence of functions; pass a tuple of them, "
+            "as in CUTTERS[:2], or None for all"
+        )
+
+
+def check_function(name: str, value: Any) -> None:
+    """Refuse what is neither None nor a function."""
+    if value is not None and not callable(value):
+        raise TypeError(f"{name}={value!r} cannot be called; pass a function or None")
+
+
 def check_workers(n_jobs: Any, verbose: Any) -> Workers:
     """Check the two parameters that every estimator shares; return the workers."""
     is_count = isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool)

@@ -19,6 +19,8 @@ from ekss.estimators._base import (
     check_bool,
     check_choice,
     check_directory,
+    check_function,
+    check_functions,
     check_int,
     check_int_range,
     check_workers,
@@ -370,18 +372,8 @@ def _check_cut(cut: Any) -> None:
         raise TypeError(f"cut={cut!r} is {type(cut).__name__}; pass CutOptions or None")
     check_bool("divide_by_size", cut.divide_by_size)
     check_choice("pairs", cut.pairs, ("auto", "all", "likely"))
-    cutters = cut.cutters
-    if cutters is not None and not (
-        isinstance(cutters, tuple | list) and all(map(callable, cutters))
-    ):
-        raise TypeError(
-            f"cutters={cutters!r} is not a sequence of functions; pass a tuple of "
-            "them, as in CUTTERS[:2], or None for all"
-        )
-    if cut.score is not None and not callable(cut.score):
-        raise TypeError(
-            f"score={cut.score!r} cannot be called; pass a function or None"
-        )
+    check_functions("cutters", cut.cutters)
+    check_function("score", cut.score)
 
 
 def _taken(rows: Rows, sample: NDArray[np.int64] | None) -> NDArray[np.floating]:

@@ -28,6 +28,8 @@ from ekss.ensemble.prepare import leading_coordinates, prepare
 from ekss.estimators._affinity import bridge_by_angle
 from ekss.estimators._base import (
     as_part,
+    check_function,
+    check_functions,
     check_int,
     check_int_range,
     check_workers,
@@ -212,6 +214,8 @@ class LabelFreeSearch(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
             dims = check_int_range(
                 "subspace_dim", self.subspace_dim, 1, rows.shape[1], limit="n_features"
             )
+        check_functions("cutters", self.cutters)
+        check_function("cut_score", self.cut_score)
         cutters = CUTTERS if self.cutters is None else self.cutters
         score = score_by_weakest if self.cut_score is None else self.cut_score
         seed = seed_of(self.random_state)

@@ -11,7 +11,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -439,7 +439,7 @@ def _dense(matrix: Any) -> NDArray[Any]:
     return columns.toarray()
 
 
-_TASKS: dict[str, Any] = {
+_TASKS: dict[str, Callable[..., Iterator[Message]]] = {
     "variables": _variables,
     "variable": _variable,
     "rows": _rows,

@@ -219,7 +219,8 @@ class Rates:
     lookup: float = 5.0  # one cluster of one row in one member, when extended
     read: float = 3.0  # one entry of a row that is read once for all members
     stream: float = 8.0  # one entry of a row that is read anew by every member
-    cut: float = 45_000.0  # one point, when a graph is cut in all ways
+    cut: float = 15_000.0  # one point, when a graph is cut in all ways
+    cut_vector: float = 6_000.0  # one point and one cluster, likewise
     cut_start: float = 1.5e7  # a graph that is cut in all ways, whatever its size
     step: float = 5e4  # an iteration of a member, whatever the data
     judge: float = 2500.0  # one point, when one cut is judged
@@ -403,6 +404,18 @@ def measured_pace() -> float:
             spent.append(perf_counter() - start)
     # The machine of the rates took 0.72 ms.
     return min(max(min(spent) / 7.2e-4, 0.1), 10.0)
+
+
+def crowding() -> float:
+    """Return how many times longer work takes because others compute too.
+
+    The load of the last minute per core, at least 1; 1 where nothing tells.
+    """
+    try:
+        load = os.getloadavg()[0]
+    except (AttributeError, OSError):
+        return 1.0
+    return max(load / (os.cpu_count() or 1), 1.0)
 
 
 def in_time(seconds: float) -> str:
