@@ -265,11 +265,11 @@ def test_missing_values_are_nan_where_they_may_be(tmp_path, monkeypatch, large):
     expected[1, 1] = np.nan
     for gap in ("", "NA", "n/a", "NaN", "null", "?", "-"):
         path = write(tmp_path, "gaps.csv", PLAIN.replace("30.5", gap))
-        found = read_points(path, allow_missing=True)
+        found = read_points(path, missing=True)
         np.testing.assert_allclose(found.points, expected)
     path = write(tmp_path, "gaps.csv", PLAIN.replace("30.5", "inf"))
     with pytest.raises(ValueError, match="holds inf at line 3, column 'height'"):
-        read_points(path, allow_missing=True)
+        read_points(path, missing=True)
 
 
 def test_stacks_of_images_are_images(ekss, tmp_path):

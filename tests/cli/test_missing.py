@@ -132,8 +132,8 @@ def test_homogeneous_tracks_may_have_masks_and_nan(tmp_path):
     seen = rng.random((60, 40)) < 0.7
     np.savez(tmp_path / "a.npz", x=np.where(seen, tracks, np.nan))
     np.savez(tmp_path / "b.npz", x=tracks, visible=seen.astype(int))
-    first = read_points(tmp_path / "a.npz", allow_missing=True)
-    second = read_points(tmp_path / "b.npz", allow_missing=True, mask="visible")
+    first = read_points(tmp_path / "a.npz", missing=True)
+    second = read_points(tmp_path / "b.npz", missing=True, mask="visible")
     assert first.kind == second.kind == "tracks"
     np.testing.assert_array_equal(first.points, second.points)
     assert np.isnan(first.points).mean() == pytest.approx((~seen).mean())
@@ -142,7 +142,7 @@ def test_homogeneous_tracks_may_have_masks_and_nan(tmp_path):
 def test_a_mask_of_another_shape_is_refused(tmp_path, planted):
     np.savez(tmp_path / "a.npz", x=planted.data, m=np.ones((5, 7)))
     with pytest.raises(InputError, match=r"has shape \(5, 7\), but it hides entries"):
-        read_points(tmp_path / "a.npz", allow_missing=True, mask="m")
+        read_points(tmp_path / "a.npz", missing=True, mask="m")
     np.savez(tmp_path / "a.npz", x=planted.data, m=planted.data > 0)
     with pytest.raises(InputError, match="nan at row"):
         read_points(tmp_path / "a.npz", mask="m")
@@ -154,7 +154,7 @@ def test_an_empty_cell_in_parquet(tmp_path):
 
     table = pa.table({"a": [1.0, None, 3.0], "b": [4, 5, None]})
     parquet.write_table(table, tmp_path / "t.parquet")
-    found = read_points(tmp_path / "t.parquet", allow_missing=True).points
+    found = read_points(tmp_path / "t.parquet", missing=True).points
     np.testing.assert_array_equal(found, [[1, 4], [np.nan, 5], [3, np.nan]])
     with pytest.raises(InputError, match="has nothing at row 1"):
         read_points(tmp_path / "t.parquet")

@@ -257,7 +257,7 @@ def test_text_and_dates_of_parquet_are_left_out_in_words(tmp_path):
 def test_missing_values_of_parquet_are_nan_where_they_may_be(tmp_path):
     columns = {"x": [1.0, None], "n": [None, 7], "b": [True, None]}
     pq.write_table(pa.table(columns), tmp_path / "a.parquet")
-    found = read_points(tmp_path / "a.parquet", allow_missing=True)
+    found = read_points(tmp_path / "a.parquet", missing=True)
     np.testing.assert_array_equal(found.points, [[1, np.nan, 1], [np.nan, 7, np.nan]])
 
 

@@ -107,7 +107,8 @@ def _dask() -> dict[str, Any]:
         from distributed import get_client
 
         try:
-            scheduler = get_client(timeout=1).scheduler.address
+            client: Any = get_client(timeout=1)
+            scheduler = client.scheduler.address
         except (ValueError, OSError):
             scheduler = None
     return {"version": _version("dask"), "scheduler": scheduler}
@@ -128,8 +129,8 @@ def _folders() -> dict[str, dict[str, Any]]:
     from ekss.datasets import get_data_home
 
     own = Path(str(ekss.__file__)).parent
-    asked = getattr(numba.config, "CACHE_DIR", "")  # NUMBA_CACHE_DIR
-    kernels = Path(asked) if asked else own
+    chosen = getattr(numba.config, "CACHE_DIR", "")
+    kernels = Path(chosen) if chosen else own
     places = {
         "data": get_data_home(None),
         "kernels": kernels,

@@ -45,7 +45,7 @@ _IN_OPTIONS = (
     (r"\bid_column=False\b", "--id-column none"),
     (r"\bmemory_limit=", "--memory-limit "),
     (
-        r"; fill it in or remove the row, or pass allow_missing=True for NaN\b",
+        r"; fill it in or remove the row, or pass missing=True for NaN\b",
         "; fill it in, or choose with --missing",
     ),
     (r"\bheader=True\b", "--header"),
@@ -317,7 +317,7 @@ def _points(source: Source, least_rows: int) -> Points:
         decimal=decimal_of(source.decimal),
         columns=source.columns,
         least_rows=least_rows,
-        allow_missing=source.missing != "error",
+        missing=source.missing != "error",
         mask=source.mask,
         memory_limit=source.memory_limit,
         in_blocks=source.in_blocks,

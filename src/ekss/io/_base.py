@@ -17,7 +17,7 @@ from ekss.runtime.memory import Limit, OverLimit, limit_of
 from ekss.runtime.untrusted import why_not_regular
 
 # What to do about a value that is not there.
-FILL_IN = "fill it in or remove the row, or pass allow_missing=True for NaN"
+FILL_IN = "fill it in or remove the row"
 
 _LONGEST = 200
 _LISTED = 12
@@ -190,11 +190,11 @@ def check_points(
     least_rows: int,
     place: Callable[[int, int], str] = "row {}, column {} (counted from 0)".format,
     *,
-    allow_missing: bool = False,
+    missing: bool = False,
 ) -> None:
     """Refuse too few points, no features, and values that are not finite.
 
-    With ``allow_missing`` NaN is.
+    With ``missing`` NaN is.
     """
     n_points, n_features = points.shape
     if not points.size:
@@ -210,7 +210,7 @@ def check_points(
         )
     for first in range(0, n_points, _CHECKED_ROWS):
         block = points[first : first + _CHECKED_ROWS]
-        good = ~np.isinf(block) if allow_missing else np.isfinite(block)
+        good = ~np.isinf(block) if missing else np.isfinite(block)
         if not good.all():
             row, column = np.argwhere(~good)[0] + (first, 0)
             value = points[row, column]

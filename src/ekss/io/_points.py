@@ -43,7 +43,7 @@ def read_points(
     take: Sequence[str | int] = (),
     columns: Sequence[str] | None = None,
     decimal: str | None = None,
-    allow_missing: bool = False,
+    missing: bool = False,
     least_rows: int = 2,
     mask: str | None = None,
     memory_limit: int | str | None = None,
@@ -92,7 +92,7 @@ def read_points(
         Decimal mark of a table in text; the other mark may stand between thousands.
         None finds it, and refuses a file that does not tell, such as one with 1,234
         and no other number with a comma.
-    allow_missing : bool, default=False
+    missing : bool, default=False
         Whether entries may be missing: NaN in arrays, and in tables empty cells, NA,
         NaN, null and the like, which give NaN. Otherwise they are refused with their
         place.
@@ -181,7 +181,7 @@ def read_points(
                 take=take,
                 columns=columns,
                 decimal=decimal,
-                allow_missing=allow_missing,
+                missing=missing,
                 mask=mask,
                 least_rows=least_rows,
                 memory_limit=memory_limit,
@@ -195,7 +195,7 @@ def read_points(
             )
         wanted = None if columns is None else tuple(columns)
         picked = tuple(drop), wanted, tuple(take)
-        choice = Choice(id_column, header, *picked, decimal, allow_missing)
+        choice = Choice(id_column, header, *picked, decimal, missing)
         return read_table(path, choice, least_rows, limit, in_blocks=in_blocks)
     if id_column is not None or header != "auto" or drop or take or decimal is not None:
         raise InputError(
@@ -214,7 +214,7 @@ def read_points(
         if is_memory_map(array):
             return Points(array, source=source)
         found = _interpreted(array, where, source, image_size, grey)
-    check_points(found.points, where, least_rows, allow_missing=allow_missing)
+    check_points(found.points, where, least_rows, missing=missing)
     return found
 
 

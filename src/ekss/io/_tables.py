@@ -78,7 +78,7 @@ class Choice:
     columns: tuple[str, ...] | None = None
     take: tuple[str | int, ...] = ()
     decimal: str | None = None
-    allow_missing: bool = False
+    missing: bool = False
 
 
 def read_table(
@@ -170,7 +170,7 @@ def _points(table: TextTable | ParquetTable, choice: Choice, least_rows: int) ->
             str(path),
             least_rows,
             lambda row, i: table.place(row, columns[i]),
-            allow_missing=choice.allow_missing,
+            missing=choice.missing,
         )
     ignored = [i for i in free if i not in apart]
     if matched is None:
@@ -449,7 +449,7 @@ class TextTable:
 
     def _number(self, line: int, column: int, text: str, decimal: str) -> float:
         """Return one cell as a number; refuse what is none."""
-        if is_missing(text) and self._choice.allow_missing:
+        if is_missing(text) and self._choice.missing:
             return np.nan
         try:
             return as_number(text, decimal)
@@ -479,7 +479,7 @@ class TextTable:
         names = [str(i) for i in range(len(self.names))]
         types = {names[i]: string() for i in asides}
         types |= {names[i]: float64() for i in numeric}
-        nulls = _missing_spellings() if self._choice.allow_missing else []
+        nulls = _missing_spellings() if self._choice.missing else []
         try:
             decimal = marks.decimal(self.path, dialect.separator)
             table = csv.read_csv(
@@ -498,7 +498,7 @@ class TextTable:
         values = np.empty((table.num_rows, len(numeric)))
         for at, i in enumerate(numeric):
             values[:, at] = table.column(names[i]).to_numpy()
-        bad = np.isinf(values) if self._choice.allow_missing else ~np.isfinite(values)
+        bad = np.isinf(values) if self._choice.missing else ~np.isfinite(values)
         if not len(values) or bad.any():
             return False
         self._texts = {i: table.column(names[i]).to_pylist() for i in asides}
@@ -632,7 +632,7 @@ class ParquetTable:
         self.path, self._in_blocks = path, in_blocks
         self._table = foreign.table(path, () if in_blocks else None)
         self.notes: list[str] = []
-        self._allow_missing = choice.allow_missing
+        self._missing = choice.missing
         self.names: list[str] = list(self._table.column_names)
         if len(set(self.names)) < len(self.names):
             raise InputError(f"{path} has two columns of one name; rename one")
@@ -713,7 +713,7 @@ class ParquetTable:
 
     def _numbers(self, name: str) -> NDArray[np.floating]:
         column = self._table.column(name)
-        if column.null_count and not self._allow_missing:
+        if column.null_count and not self._missing:
             row = column.is_null().to_pylist().index(True)
             raise InputError(
                 f"{self.path} has nothing at row {row}, column {name!r}; "

@@ -203,7 +203,7 @@ def table_size(path: Path) -> TableSize:
         return TableSize(head["rows"], head["columns"], head["stored"])
 
 
-def table(path: Path, columns: Sequence[str] | None = None) -> Any:
+def table(path: Path, names: Sequence[str] | None = None) -> Any:
     """Return a .parquet file as a table of pyarrow, or some of its columns.
 
     Of () only the names and types are read.
@@ -212,10 +212,10 @@ def table(path: Path, columns: Sequence[str] | None = None) -> Any:
 
     size = table_size(path).bytes
     left = 2 * size + _TEXT
-    chosen = None if columns is None else list(columns)
+    chosen = None if names is None else list(names)
     with _asked("table", path, size, columns=chosen) as answer:
         schema: Any = None
-        found: dict[int, list[Any]] = {}
+        columns: dict[int, list[Any]] = {}
         for head, stream in answer:
             left -= head["bytes"]
             if left < 0:
@@ -223,13 +223,13 @@ def table(path: Path, columns: Sequence[str] | None = None) -> Any:
             content = py_buffer(stream.read(head["bytes"]))
             part = ipc.open_stream(content).read_all()
             if schema is None:
-                schema, found = part.schema, {i: [] for i in range(part.num_columns)}
+                schema, columns = part.schema, {i: [] for i in range(part.num_columns)}
                 continue
             for i, column in enumerate(part.columns, head["first"]):
-                found[i] += column.chunks
+                columns[i] += column.chunks
     if schema is None:
         raise ValueError("its decoder ended without an answer")
-    made = [chunked_array(found[i], schema.field(i).type) for i in found]
+    made = [chunked_array(columns[i], schema.field(i).type) for i in columns]
     return Table.from_arrays(made, schema=schema)
 
 
