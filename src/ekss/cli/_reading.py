@@ -40,6 +40,7 @@ _IN_OPTIONS = (
     (r"\bid_column, header and drop\b", "--id-column, --header and --drop-column"),
     (r"\bid_column=False\b", "--id-column none"),
     (r"\bmemory_limit=", "--memory-limit "),
+    (r"\btake it for missing by missing=True\b", "choose with --missing"),
     (r"; fill it in or remove the row\b", "; fill it in, or choose with --missing"),
     (r"\bheader=True\b", "--header"),
     (r"\bheader=False\b", "--no-header"),

@@ -329,6 +329,8 @@ class TextTable:
     def _no_number(self, line: int, column: int, value: str) -> InputError:
         what = f"{one_line(value)!r}" if value.strip() else "nothing"
         remedy = "correct it, drop the column, or make it the id column"
+        if value.strip().lower() in _MISSING:
+            remedy = f"take it for missing by missing=True, {remedy}"
         if _DECIMAL_COMMA.fullmatch(value):
             remedy = "it has a decimal comma; write decimal points, as in 2.5"
         return InputError(
