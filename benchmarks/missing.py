@@ -105,8 +105,8 @@ IMPUTERS = {
     "IterativeImputer": lambda rows: IterativeImputer(
         random_state=0, max_iter=5, n_nearest_features=60
     ).fit_transform(rows),
-    "low-rank completion": low_rank,
     "EKSS.impute": lambda rows: EKSS(KEPT_FACES, random_state=0).fit(rows).impute(rows),
+    "low-rank completion": low_rank,
 }
 
 
@@ -170,21 +170,22 @@ def large_case(share):
 
 def run_large(method, share, draw):
     target, rows = large_case(share)
-    start = time.perf_counter()
+    # One thread works, and its own time does not depend on what else is running.
+    start = time.thread_time()
     found = EKSS(10, random_state=draw).fit(rows)
-    seconds = time.perf_counter() - start
+    seconds = time.thread_time() - start
     return 100 * clustering_error(target, found.labels_), "", seconds
 
 
 def tasks(draws):
     """Yield all that is to be run: task, method, share, draw, function."""
+    for draw in range(20):
+        yield "planted", "EKSS", 0.2, draw, run_planted
     for draw in range(draws):
         for share in SHARES:
             for method in METHODS:
                 yield "planted", method, share, draw, run_planted
-    for draw in range(20):
-        yield "planted", "EKSS", 0.2, draw, run_planted
-    for share in (0.0, FACES):
+    for share in (FACES, 0.0):
         yield "large", "EKSS", share, 0, run_large
     for method in IMPUTERS:
         yield "faces", method, FACES, 0, run_faces
@@ -262,7 +263,12 @@ def page(rows):
         ]
         lines.append(f"| {method} | " + " | ".join(cells) + " |")
     counts = [str(errors["EKSS", s][1]) for s in shares]
+    others = [
+        str(min(errors.get((m, s), (0, 0))[1] for m in METHODS if m != "EKSS"))
+        for s in shares
+    ]
     lines.append("| draws of `EKSS` | " + " | ".join(counts) + " |")
+    lines.append("| draws of the others | " + " | ".join(others) + " |")
     filled = mean_of(planted_rows, "rmse")
     cells = [
         f"{100 * filled['EKSS', s][0]:.1f}" if ("EKSS", s) in filled else "-"
@@ -300,7 +306,8 @@ def large_lines(rows):
 
 
 def face_lines(rows):
-    if not rows:
+    times = {row["method"]: float(row["seconds"]) for row in rows}
+    if "EKSS.impute" not in times:
         return []
     lines = [
         "",
@@ -317,9 +324,9 @@ def face_lines(rows):
         "| | error % | time |",
         "|---|---:|---:|",
     ]
-    own = next(float(r["seconds"]) for r in rows if r["method"] == "EKSS.impute")
     for row in sorted(rows, key=lambda r: float(r["rmse"])):
-        off, ratio = 100 * float(row["rmse"]), float(row["seconds"]) / own
+        off = 100 * float(row["rmse"])
+        ratio = times[row["method"]] / times["EKSS.impute"]
         lines.append(f"| {row['method']} | {off:.1f} | {ratio:.2g} |")
     return lines
 

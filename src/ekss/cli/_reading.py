@@ -45,7 +45,7 @@ _IN_OPTIONS = (
     (r"\bid_column=False\b", "--id-column none"),
     (r"\bmemory_limit=", "--memory-limit "),
     (
-        r"; fill it in or remove the row, or pass missing=True for NaN\b",
+        r"; fill it in or remove the row, or pass missing=True\b",
         "; fill it in, or choose with --missing",
     ),
     (r"\bheader=True\b", "--header"),

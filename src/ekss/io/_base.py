@@ -17,7 +17,7 @@ from ekss.runtime.memory import Limit, OverLimit, limit_of
 from ekss.runtime.untrusted import why_not_regular
 
 # What to do about a value that is not there.
-FILL_IN = "fill it in or remove the row"
+FILL_IN = "fill it in or remove the row, or pass missing=True"
 
 _LONGEST = 200
 _LISTED = 12
