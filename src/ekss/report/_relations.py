@@ -46,7 +46,10 @@ class _Rules:
     elsewhere: float = 3.0
     visible: float = 0.05
     exact: float = 1e-6  # errors below this share of the spread are rounding errors
-    holds: float = 2.0  # an equation holds where its error is at most so much larger
+    # An equation holds in a cluster where most rows are off by at most so many typical
+    # errors: 95 % are in its own, if errors are normal.
+    holds: float = 2.0
+    most: float = 0.8
     outlying: float = 4.0  # rows this many typical errors off are left out of a fit
 
 
@@ -95,11 +98,12 @@ def relations_of(
         rows hold in every cluster.
     """
     groups = [np.flatnonzero(codes == k) for k in range(n_clusters)]
+    sizes = np.bincount(codes, minlength=n_clusters)
     overall = rows.std(axis=0)
     everywhere = []
     for relation in _equations(rows[at_most(np.arange(len(rows)), _RULES.most_rows)]):
         exact = relation.error <= _RULES.everywhere * overall[relation.column]
-        if exact and len(_holds_in(relation, rows, groups)) == n_clusters:
+        if exact and len(_holds_in(relation, rows, codes, sizes)) == n_clusters:
             everywhere.append(relation)
     found = []
     for k, group in enumerate(groups):
@@ -114,21 +118,21 @@ def relations_of(
                 elsewhere = _typical(relation.errors(rows[others]))
                 least = _RULES.visible * overall[relation.column]
                 if elsewhere >= max(_RULES.elsewhere * error, least):
-                    also = [c for c in _holds_in(relation, rows, groups) if c != k]
+                    also = [
+                        c for c in _holds_in(relation, rows, codes, sizes) if c != k
+                    ]
                     mine.append(replace(relation, elsewhere=elsewhere, also=(*also,)))
         found.append(mine)
     return [*found, everywhere]
 
 
-def _holds_in(relation: Relation, rows: Floats, groups: Sequence[Ints]) -> list[int]:
-    """Clusters in whose rows the equation is about as good as in its own."""
+def _holds_in(relation: Relation, rows: Floats, codes: Ints, sizes: Ints) -> list[int]:
+    """Clusters most of whose rows are off by no more than those of its own."""
     exact = _RULES.exact * float(np.abs(rows[:, relation.column]).max())
     limit = max(_RULES.holds * relation.error, exact)
-    return [
-        k
-        for k, group in enumerate(groups)
-        if len(group) and _typical(relation.errors(rows[group])) <= limit
-    ]
+    near = np.abs(relation.errors(rows)) <= limit
+    counts = np.bincount(codes, weights=near, minlength=len(sizes))
+    return np.flatnonzero(counts >= _RULES.most * np.maximum(sizes, 1)).tolist()
 
 
 def _typical(errors: Floats) -> float:
