@@ -185,21 +185,23 @@ def methods_table() -> str:
     lines = lines_of("methods.csv")
     sets = list(dict.fromkeys(line["set"] for line in lines))
     methods = list(dict.fromkeys(line["method"] for line in lines))
-    best = {
-        name: min(_mean(lines, name, method, "error") for method in methods)
-        for name in sets
-    }
     table = [["error %", *sets, "s", "MB"], ["---", *["---:"] * (len(sets) + 2)]]
+    lowest = [
+        min(
+            filter(None, (_shown(lines, name, one, "error") for one in methods)),
+            key=float,
+        )
+        for name in sets
+    ]
     for method in methods:
-        errors = {name: _mean(lines, name, method, "error") for name in sets}
-        largest = [
-            _mean(lines, "digits", method, one) for one in ("seconds", "megabytes")
+        errors = [_shown(lines, name, method, "error") for name in sets]
+        cells = [
+            f"**{error}**" if error == best else error or "-"
+            for error, best in zip(errors, lowest, strict=True)
         ]
-        shown = [
-            f"**{error:.1f}**" if error == best[name] else f"{error:.1f}"
-            for name, error in errors.items()
-        ]
-        table.append([method, *shown, f"{largest[0]:.1f}", f"{largest[1]:.0f}"])
+        for column in ("seconds", "megabytes"):
+            cells.append(_shown(lines, "digits", method, column) or "-")
+        table.append([method, *cells])
     seeds = each_once(line["seed"] for line in lines)
     codes = each_once(
         f"{line['code']} (commit {line['commit'][:12]})" for line in lines
@@ -209,21 +211,23 @@ def methods_table() -> str:
             *("| " + " | ".join(row) + " |" for row in table),
             "",
             f"Mean clustering error in percent over seeds {seeds[0]} to {seeds[-1]}, "
-            "the lowest in bold. Processor seconds of a fit to the\ndigits on one "
-            "core, and memory that the fit needed beyond what was there before it. "
-            f"Code {listed(codes)};\n`python benchmarks/publish.py methods text` "
-            "measures again.",
+            'the lowest in bold; "-" was not measured.\nSeconds of processor time of a '
+            "fit to the digits on one core, and memory that the fit needed beyond what "
+            f"was\nthere before it. Code {listed(codes)}; "
+            "`python benchmarks/publish.py methods text`\nmeasures again.",
         ]
     )
 
 
-def _mean(lines, name: str, method: str, column: str) -> float:
+def _shown(lines, name: str, method: str, column: str) -> str | None:
+    """Return the mean over seeds as it is shown, or None if nothing was measured."""
     values = [
         float(line[column])
         for line in lines
         if (line["set"], line["method"]) == (name, method)
     ]
-    return sum(values) / len(values)
+    digits = 0 if column == "megabytes" else 1
+    return f"{sum(values) / len(values):.{digits}f}" if values else None
 
 
 # Table I ----------------------------------------------------------------------------

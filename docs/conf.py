@@ -98,6 +98,7 @@ html_theme_options = {
     "pygments_dark_style": "github-dark",
 }
 html_sidebars = {"index": []}
+html_context = {"default_mode": "auto"}  # light or dark as the reader has it
 
 # What examples import may warn of its own future; what ekss says must be heard.
 warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"(?!ekss).*")
