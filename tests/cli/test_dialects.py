@@ -182,8 +182,8 @@ REFUSED = {
     ),
     "missing": (
         *("gaps.csv", MISSING),
-        "'NA' in line 3, column 'height'; fill it in or remove the row",
-        ("--drop-column", "height"),
+        "'NA' in line 3, column 'height'; fill it in, or choose with --missing",
+        ("--missing", "zero"),
     ),
     "slip of the pen": (
         *("slip.csv", PLAIN.replace("30.5", "30.5x")),
