@@ -31,8 +31,8 @@ def test_a_raw_table_becomes_a_page_with_the_planted_truth(ekss, tmp_path, truth
     # which columns take part
     columns = summary["columns"]
     assert columns["idle"] == list(truth.IDLE)
-    assert columns["unused"] == ["machine (names the rows)", "operator_id"]
-    assert "Not used: machine (names the rows) and operator_id." in page
+    assert columns["unused"] == ["machine (names the rows)", "site"]
+    assert "Not used: machine (names the rows) and site." in page
     assert "vibration and drift take no part" in page
 
     # the clusters, and which kind of machine each is

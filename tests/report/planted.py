@@ -87,7 +87,7 @@ def off_by(rows, kind):
 
 def write_table(path, table):
     """Write it as people keep it: with ids, a text column, and numbers."""
-    lines = [",".join(["machine", "operator_id", *NAMES])]
+    lines = [",".join(["machine", "site", *NAMES])]
     for i, row in enumerate(table.rows):
         name = ("ann", "bob", "cat")[i % 3]
         lines.append(",".join([f"M{i:03d}", name, *(f"{v:.3f}" for v in row)]))

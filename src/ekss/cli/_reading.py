@@ -102,6 +102,10 @@ class Source:
         for option, value in (
             ("--key", self.key),
             ("--id-column", self.id_column),
+            ("--columns", self.take),
+            ("--decimal", self.decimal),
+            ("--missing", None if self.missing == "error" else self.missing),
+            ("--mask", self.mask),
             ("--image-size", self.image_size),
             ("--labels", self.labels),
             ("--labels-key", self.labels_key),

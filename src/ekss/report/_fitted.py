@@ -208,7 +208,7 @@ def read_inputs(
     points = _floats("X", X, n_rows, sample, may_miss=may_miss)
     shown = points
     if raw is not None:
-        shown = _floats("raw", raw, n_rows, sample)
+        shown = _floats("raw", raw, n_rows, sample, may_miss=may_miss)
     missing = float(np.isnan(points).mean())
     if missing:
         points = completion(points)
