@@ -64,6 +64,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "remove_config_comments": True,
     "reset_modules": ("matplotlib",),
+    "capture_repr": (),  # what is printed is shown, not the last value
     "show_signature": False,
     "write_computation_times": False,
     # Names of ekss in the code of examples lead to their pages.
