@@ -29,7 +29,7 @@ extensions = [
     "plain_docstrings",
 ]
 templates_path = ["_templates"]
-exclude_patterns = ["_ext", "_templates", "gallery/**/*.ipynb", "gallery/**/*.md5"]
+exclude_patterns = ["_ext", "_templates", "**/sg_execution_times.rst"]
 nitpicky = True
 nitpick_ignore_regex = [
     # Users of these libraries know where their manuals are; the site asks for nothing
