@@ -29,7 +29,7 @@ extensions = [
     "plain_docstrings",
 ]
 templates_path = ["_templates"]
-exclude_patterns = ["_ext", "_templates", "gallery/**/*.ipynb", "gallery/**/*.md5"]
+exclude_patterns = ["_ext", "_templates", "**/sg_execution_times.rst"]
 nitpicky = True
 nitpick_ignore_regex = [
     # Users of these libraries know where their manuals are; the site asks for nothing
@@ -64,6 +64,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "remove_config_comments": True,
     "reset_modules": ("matplotlib",),
+    "capture_repr": (),  # what is printed is shown, not the last value
     "show_signature": False,
     "write_computation_times": False,
     # Names of ekss in the code of examples lead to their pages.
