@@ -69,12 +69,11 @@ def test_tags_say_what_the_estimator_does(estimator):
 
 
 @every_transformer
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_transform_keeps_the_types_that_its_tags_name(estimator, dtype, points):
-    rows = points.astype(dtype)
-    transformed = clone(estimator).fit(rows).transform(rows)
-    assert transformed.dtype == dtype
-    assert np.dtype(dtype).name in get_tags(estimator).transformer_tags.preserves_dtype
+def test_transform_keeps_the_types_that_its_tags_name(estimator, points):
+    # Distances to affine subspaces are float64 whatever the points are.
+    for dtype in get_tags(estimator).transformer_tags.preserves_dtype:
+        rows = points.astype(dtype)
+        assert clone(estimator).fit(rows).transform(rows).dtype == dtype
 
 
 @every_transformer

@@ -663,11 +663,6 @@ class SubspaceClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
     def _n_features_out(self) -> int:
         return len(self.bases_)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
     def _map(self, X: ArrayLike, function: Any) -> list[NDArray[Any]]:
         """Return function(squared distances) of blocks of rows."""
         check_is_fitted(self)
