@@ -33,8 +33,7 @@ class _Rules:
     # Rows that are clustered to find the subspaces, at least and per cluster.
     rows: int = 2000
     rows_per_cluster: int = 100
-    # Directions of the Gaussian for all rows: more changed nothing on planted
-    # subspaces and on faces.
+    # Directions of the Gaussian for all rows: as many as some subspaces need together.
     first_rank: int = 20
     # Clusterings at most; the second one gains from dimensions that are estimated
     # from better fillings (docs/experiments.md, "Missing entries").
