@@ -3,7 +3,6 @@
 import html
 import re
 
-import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.utils import get_tags
