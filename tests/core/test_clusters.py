@@ -20,6 +20,10 @@ EPS = np.finfo(float).eps
 DIMS = [1, 2, 5, 10, 20]
 
 
+def everyone(points):
+    return np.ones(len(points), bool)
+
+
 def described(X, labels, **how):
     asked = {"dim": 3, "within": (1, X.shape[1]), "affine": False} | how
     return describe_clusters(X, labels, labels.max() + 1, **asked)
@@ -88,7 +92,7 @@ def test_bases_are_orthonormal_and_end_in_zeros():
 def test_points_without_a_dimension_show_none():
     rng = np.random.default_rng(0)
     decaying = rng.standard_normal((200, 40)) * 0.85 ** np.arange(40)
-    assert find_dim(decaying, affine=False, exact=EPS)[0] is None
+    assert find_dim(decaying, everyone(decaying), affine=False, exact=EPS)[0] is None
     found = described(decaying, np.zeros(200, int), dim=7)
     assert found.flats.dims.tolist() == [7]
 
@@ -96,7 +100,7 @@ def test_points_without_a_dimension_show_none():
 def test_white_noise_shows_no_more_than_one_dimension():
     rng = np.random.default_rng(0)
     draws = [rng.standard_normal((100, 30)) for _ in range(50)]
-    shown = [find_dim(one, affine=False, exact=EPS)[0] for one in draws]
+    shown = [find_dim(one, everyone(one), affine=False, exact=EPS)[0] for one in draws]
     assert shown.count(1) >= 49
 
 

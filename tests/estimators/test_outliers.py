@@ -210,3 +210,15 @@ def test_the_report_leaves_outliers_out_and_counts_them(auto, union):
     assert told["left_out"].startswith(f"{count} points")
     assert "low_rank" not in told
     json.dumps(summary)
+
+
+def test_outliers_may_be_about_half_of_a_cluster():
+    union = make_union_of_subspaces(
+        5, 5, n_features=50, noise=0.3, outliers=0.3, random_state=1
+    )
+    model = EKSS(5, outliers="auto", random_state=1).fit(union.data)
+    apart = union.target < 0
+    sizes = np.bincount(model.candidates_[0].labels[apart], minlength=5)
+    assert sizes.max() > 80  # beside 100 planted points
+    assert ((model.labels_ < 0) == apart).mean() > 0.99
+    assert clustering_error(union.target[~apart], model.labels_[~apart]) < 0.01

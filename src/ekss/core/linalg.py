@@ -555,6 +555,7 @@ def describe_clusters(
     dim: int,
     within: tuple[int, int],
     affine: bool,
+    firm: NDArray[np.bool_] | None = None,
 ) -> Description:
     """Fit a subspace to each cluster, of the dimension that its own points show.
 
@@ -570,6 +571,9 @@ def describe_clusters(
         Smallest and largest dimension that a cluster may have.
     affine : bool
         Whether subspaces may miss the origin.
+    firm : ndarray of shape (n_samples,), bool, default=None
+        Points from which the fits begin: outliers may be the majority of a cluster, but
+        not of these. None is all points.
 
     Returns
     -------
@@ -587,7 +591,10 @@ def describe_clusters(
     for rows in group_rows(labels, n_clusters):
         # An empty cluster has any one direction, as points at the origin do.
         points = X[rows].astype(np.float64) if len(rows) else np.zeros((1, n_features))
-        shown, near = find_dim(points, affine=affine, exact=exact)
+        start = np.ones(len(points), bool)
+        if firm is not None and len(rows):
+            start = firm[rows]
+        shown, near = find_dim(points, start, affine=affine, exact=exact)
         own = shown if shown is not None and low <= shown <= high else dim
         found.append((rows, _fit_most(points, near, own, affine, exact)))
     largest = max(fit.basis.shape[1] for _, fit in found)
@@ -677,7 +684,11 @@ class _Axes:
 
 
 def find_dim(
-    points: NDArray[np.float64], *, affine: bool, exact: float
+    points: NDArray[np.float64],
+    start: NDArray[np.bool_],
+    *,
+    affine: bool,
+    exact: float,
 ) -> tuple[int | None, NDArray[np.bool_]]:
     """Find the dimension of the subspace of a cluster, and the points that lie near it.
 
@@ -689,6 +700,8 @@ def find_dim(
     Parameters
     ----------
     points : ndarray of shape (n_points, n_features)
+    start : ndarray of shape (n_points,), bool
+        Points of the first round.
     affine : bool
         Whether the subspace may miss the origin.
     exact : float
@@ -714,12 +727,12 @@ def find_dim(
     most = min(
         RULES.most_dims, n_features // 2, looked_at.sum() // RULES.points_per_dim
     )
-    near, shown = np.ones(n_points, bool), None
+    near, shown = start, None
     for _ in range(RULES.rounds):
         fitted = near & looked_at
         count = int(fitted.sum())
         if most < 1 or count <= most + affine:
-            return None, np.ones(n_points, bool)
+            return None, start
         axes = _principal_axes(points[fitted], most + 1, affine)
         shown = _white_from(axes, count - affine, n_features, most, exact)
         before = near

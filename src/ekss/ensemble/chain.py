@@ -17,7 +17,13 @@ from joblib import hash as fingerprint
 from numpy.typing import NDArray
 
 from ekss.core.linalg import SMALL_SIDE, Flats, describe_clusters, outlier_score
-from ekss.ensemble.choose import Chosen, choose, choose_cost, gather_evidence
+from ekss.ensemble.choose import (
+    Chosen,
+    choose,
+    choose_cost,
+    firmly_voted,
+    gather_evidence,
+)
 from ekss.ensemble.cut import CutOptions, cut, cut_cost, cut_once, votes_cost
 from ekss.ensemble.decide import (
     COUNT,
@@ -232,6 +238,7 @@ def cluster(
         dim=plan.geometry.middle,
         within=wishes.dims or (1, points.rows.shape[1]),
         affine=settled.affine,
+        firm=firmly_voted(ensemble.labels, chosen.labels, plan.n_clusters),
     )
     labels, flats = chosen.labels, described.flats
     scores = described.spreads.scores(described.distances, labels)

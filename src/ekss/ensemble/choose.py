@@ -20,6 +20,7 @@ from ekss.ensemble.prepare import Coordinates
 from ekss.graph.spectral import unit_rows
 from ekss.graph.votes import (
     cluster_silhouettes,
+    companion_shares,
     edge_shares,
     shares_of_cuts,
 )
@@ -42,6 +43,10 @@ _FROM = 1.2
 _SMALLEST_DISSENT = 0.03
 # The terms of a score, and their exponents in the product.
 EXPONENTS = {"residual": 1.0, "overlap": 2.0, "dissent": 2.0}
+# Share of companions, relative to that of the best tenth of a cluster, from which a
+# point is placed firmly: planted points have at least 0.75, planted outliers at most
+# 0.55 (docs/experiments.md, "Outliers, dimensions, sizes").
+_FIRM = 2 / 3
 # A cluster of hardly more points than directions fits anything: its residual is raised
 # at most by this factor.
 _SMALLEST_FREEDOM = 0.05
@@ -525,6 +530,23 @@ def _judge_some(
     if score is None:
         return score_cuts(groups[number], evidence)
     return [score(labels, evidence) for labels in groups[number]]
+
+
+def firmly_voted(
+    member_labels: NDArray[Any], labels: NDArray[np.int64], n_clusters: int
+) -> NDArray[np.bool_]:
+    """Tell which points their companions in the members place firmly.
+
+    They have at least two thirds of the share of their own cluster among companions
+    that the best tenth of the cluster has. Outliers have companions in all clusters.
+    """
+    shares = companion_shares(member_labels, labels, n_clusters)
+    own = shares[np.arange(len(labels)), labels]
+    firm = np.zeros(len(labels), bool)
+    for rows in group_rows(labels, n_clusters):
+        if len(rows):
+            firm[rows] = own[rows] >= _FIRM * np.quantile(own[rows], 0.9)
+    return firm
 
 
 def choose_cost(work: Work) -> Stage:
