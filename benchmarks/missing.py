@@ -22,12 +22,13 @@ from sklearn.impute import IterativeImputer, KNNImputer
 from sklearn.linear_model import Lasso
 
 from ekss import EKSS, TSC
+from ekss.benchmarks._versions import code_of, libraries_in, provenance, version_line
 from ekss.datasets import fetch_eyaleb, make_union_of_subspaces
 from ekss.graph import spectral_labels
 from ekss.metrics import clustering_error
 
 PLACE = Path(__file__).parents[1] / "docs" / "results"
-FIELDS = ("task", "method", "share", "draw", "error", "rmse", "seconds")
+FIELDS = ("task", "method", "share", "draw", "error", "rmse", "seconds", "code")
 SHARES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
 K, DIM, WIDTH, PER = 5, 5, 25, 50
 FACES, KEPT_FACES = 0.3, 10
@@ -219,7 +220,8 @@ def run(path, draws, minutes, only):
             writer = csv.writer(stream)
             if is_new:
                 writer.writerow(FIELDS)
-            writer.writerow((*key, *(shown(v) for v in (error, off, seconds))))
+            figures = [shown(value) for value in (error, off, seconds)]
+            writer.writerow((*key, *figures, code_of()))
 
 
 def shown(value):
@@ -242,6 +244,10 @@ def page(rows):
     shares = [s for s in SHARES if ("EKSS", s) in errors]
     lines = [
         "# Missing entries",
+        "",
+        version_line(
+            [row["code"] for row in rows], [libraries_in(provenance())], what="fits"
+        ),
         "",
         f"{K} random subspaces of dimension {DIM} in {WIDTH} dimensions, {PER} points "
         "each, no noise; a share of the",

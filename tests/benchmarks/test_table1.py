@@ -54,7 +54,9 @@ def fake_rows(plan, error_of):
 
 
 def test_paper_figures_are_complete():
-    assert set(ERRORS) == {(data, method) for data in DATASETS for method in METHODS}
+    methods = {method for _, method in ERRORS}
+    assert methods < set(METHODS)
+    assert set(ERRORS) == {(data, method) for data in DATASETS for method in methods}
     assert set(SIZES) == set(DATASETS)
     assert ERRORS["mnist_test", "ekss"] == 2.39
     assert ERRORS["usps", "copkss"] == 7.73
@@ -86,6 +88,7 @@ def test_every_place_of_the_table_has_settings_that_exist(profile):
             for column in COLUMNS:
                 tried = settings(dataset, method, column, profile)
                 wanted = column != "chosen" or method.searched
+                wanted &= column != "paper" or (dataset.name, method.name) in ERRORS
                 slow = column == "chosen" and method.name == "ssc" and dataset.large
                 assert bool(tried) == (wanted and not slow)
                 assert {one["data"] for one in tried} <= set(dataset.variants)

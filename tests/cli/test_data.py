@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import threading
+from hashlib import sha256
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
@@ -63,7 +64,11 @@ def server(digits, monkeypatch):
     url = f"http://127.0.0.1:{running.server_address[1]}"
     (dataset,) = datasets.CATALOG
     archives = tuple(
-        Archive(a.filename, (f"{url}/gone/{a.filename}", f"{url}/{a.filename}"))
+        Archive(
+            a.filename,
+            (f"{url}/gone/{a.filename}", f"{url}/{a.filename}"),
+            f"sha256:{sha256((digits / a.filename).read_bytes()).hexdigest()}",
+        )
         for a in dataset.archives
     )
     served = dataclasses.replace(dataset, archives=archives)

@@ -162,9 +162,9 @@ def test_bad_row_of_a_file_is_named(small_samples, union, tmp_path):
     X = np.array(union.data)
     sampled = fitted(X).sample_
     bad = int(np.setdiff1d(np.arange(len(X)), sampled)[100])
-    X[bad, 3] = np.nan
+    X[bad, 3] = np.inf
     np.save(tmp_path / "points.npy", X)
-    with pytest.raises(ValueError, match=f"row {bad} holds nan"):
+    with pytest.raises(ValueError, match=f"row {bad} holds inf"):
         fitted(np.load(tmp_path / "points.npy", mmap_mode="r"))
 
 

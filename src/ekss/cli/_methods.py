@@ -350,13 +350,13 @@ def cluster_rows(
 def _blocks(
     rows: NDArray[Any], labels: NDArray[np.int64], prepare: Any
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.floating]]]:
-    """Yield labels and prepared points, block by block."""
+    """Yield labels and prepared points, block by block, without outliers."""
     height = block_rows(rows.shape[1])
     for first in range(0, len(rows), height):
-        some = slice(first, first + height)
-        block = prepare(np.array(rows[some], np.float64))
+        own = labels[first : first + height]
+        block = prepare(np.array(rows[first : first + height], np.float64))
         give_back(rows)
-        yield labels[some], block
+        yield own[own >= 0], block[own >= 0]
 
 
 def _centres(

@@ -107,13 +107,36 @@ class Preparation:
     def filled(self, rows: NDArray[np.floating], flats: Flats) -> NDArray[np.floating]:
         """Return rows with their missing entries filled in.
 
-        They are filled in as in the fit or, if that had none, by least squares on the
-        subspaces ``flats``, given in the coordinates of the rows.
+        They are filled in as in the fit or, if that had none, by least squares on
+        subspaces.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_samples, n_features)
+            Rows as they are given, with NaN for missing entries.
+        flats : Flats
+            The subspaces, in the coordinates of the rows.
+
+        Returns
+        -------
+        rows : ndarray of shape (n_samples, n_features)
+            The same rows, complete.
         """
         return self.completion_by(flats)(rows) if has_holes(rows) else rows
 
     def completion_by(self, flats: Flats) -> Completion:
-        """Return the completion of the fit or, if it had none, that by subspaces."""
+        """Return the completion of the fit or, if it had none, that by subspaces.
+
+        Parameters
+        ----------
+        flats : Flats
+            The subspaces, in the coordinates of the rows.
+
+        Returns
+        -------
+        completion : Completion
+            Call it with rows to fill in their missing entries.
+        """
         if self.completion is not None:
             return self.completion
         from ekss.core.completion import completion_of

@@ -636,8 +636,9 @@ class SubspaceClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         Returns
         -------
         filled : ndarray of shape (n_samples, n_features)
+            X without missing entries.
         std : ndarray of shape (n_samples, n_features)
-            If ``return_std``.
+            Standard errors; only if ``return_std``.
         """
         check_is_fitted(self)
         preparation = self.preparation_

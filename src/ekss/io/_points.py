@@ -259,6 +259,16 @@ def kind_of(path: Path) -> str:
 def is_table(path: str | os.PathLike[str]) -> bool:
     """Tell by its name whether a file is a table with columns.
 
+    Parameters
+    ----------
+    path : path-like
+        The file, which need not exist.
+
+    Returns
+    -------
+    is_table : bool
+        Whether it is read as a table.
+
     Examples
     --------
     >>> from ekss.io import is_table

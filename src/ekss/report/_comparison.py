@@ -59,6 +59,12 @@ class Contender:
         Why it failed.
     warnings : tuple of str
         What it warned of.
+
+    Examples
+    --------
+    >>> from ekss.report import Contender
+    >>> Contender("tsc", 0.0, failed="no luck today").failed
+    'no luck today'
     """
 
     method: str

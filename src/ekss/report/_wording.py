@@ -21,13 +21,33 @@ class Wording:
     again : callable or None
         From parameters to change to what the reader types to run again with them;
         None writes a call of the estimator.
+
+    Examples
+    --------
+    >>> from ekss import TSC
+    >>> from ekss.report import Wording
+    >>> Wording().run_again(TSC(3), {"n_neighbors": 8})
+    'TSC(n_clusters=3, n_neighbors=8).fit(X)'
     """
 
     translate: Callable[[str], str] = str
     again: Callable[[Mapping[str, Any]], str] | None = None
 
     def run_again(self, estimator: Any, changes: Mapping[str, Any]) -> str:
-        """Write how to run an estimator again with some parameters changed."""
+        """Write how to run an estimator again with some parameters changed.
+
+        Parameters
+        ----------
+        estimator : estimator
+            As it was run; it is not changed.
+        changes : mapping of str to object
+            New values of parameters, by name.
+
+        Returns
+        -------
+        text : str
+            A call or a command, to copy.
+        """
         if self.again is not None:
             return self.again(changes)
         known = clone(estimator).set_params(**changes)
