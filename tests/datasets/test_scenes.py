@@ -32,7 +32,6 @@ def test_images_of_a_face_lie_near_a_subspace_of_dimension_nine():
     for some in (*(faces.target == person for person in range(3)), slice(None)):
         spread = spread_of(faces.data[some])
         shares.append(spread[9:].sum() / spread.sum())
-    print(shares)
     assert max(shares[:3]) < 0.01
     assert shares[3] > 2 * max(shares[:3])
 

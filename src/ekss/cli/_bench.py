@@ -337,18 +337,18 @@ def _say_costs(plan: Plan, console: Console) -> None:
     """Show the estimated minutes of one core for each data set and method."""
     from rich.table import Table
 
-    methods = list(dict.fromkeys(cell.method for cell in plan.cells))
+    datasets = list(dict.fromkeys(cell.dataset for cell in plan.cells))
     table = Table(title="estimated minutes on one core")
-    table.add_column("data set")
-    for name in [*methods, "all"]:
+    table.add_column("method")
+    for name in [*datasets, "all"]:
         table.add_column(name, justify="right")
-    for dataset in dict.fromkeys(cell.dataset for cell in plan.cells):
+    for method in dict.fromkeys(cell.method for cell in plan.cells):
         costs = [
-            sum(c.cost for c in plan.cells if (c.dataset, c.method) == (dataset, name))
-            for name in methods
+            sum(c.cost for c in plan.cells if (c.dataset, c.method) == (name, method))
+            for name in datasets
         ]
         shown = [f"{cost / 60:.1f}" for cost in [*costs, sum(costs)]]
-        table.add_row(dataset, *shown)
+        table.add_row(method, *shown)
     console.print(table)
 
 
