@@ -35,6 +35,8 @@ nitpick_ignore_regex = [
     # Users of these libraries know where their manuals are; the site asks for nothing
     # from outside, so there is no inventory of them.
     (r"py:.*", r"(numpy|scipy|sklearn|pandas|dask|matplotlib|joblib|rich)\..*"),
+    # Attributes that numpydoc takes for names with pages of their own.
+    (r"py:obj", r"filter_bytes_|translate"),
 ]
 
 # Pages in Markdown, which are read on code hosts too.
