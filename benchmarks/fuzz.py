@@ -173,10 +173,14 @@ def fit(rng: Rng, X: Any, params: dict[str, Any]) -> None:
     labels = model.fit(X).labels_
     n_samples = np.shape(X)[0]
     need(labels.shape == (n_samples,) and labels.dtype == np.int64, "shape of labels")
-    need(labels.min() >= 0 and labels.max() < model.n_clusters_, "range of labels")
+    lowest = 0 if params.get("outliers") is None else -1
+    in_range = labels.min() >= lowest and labels.max() < model.n_clusters_
+    need(in_range, "range of labels")
     if not hasattr(model, "bases_"):
         return
-    gaps = model.bases_.swapaxes(1, 2) @ model.bases_ - np.eye(model.bases_.shape[2])
+    # Clusters of smaller dimension end in columns of zeros.
+    used = np.any(model.bases_ != 0, axis=1)[:, None] * np.eye(model.bases_.shape[2])
+    gaps = model.bases_.swapaxes(1, 2) @ model.bases_ - used
     need(np.abs(gaps).max(initial=0) < 1e-3, "bases are not orthonormal")
     distances = model.transform(X)
     need(distances.shape == (n_samples, len(model.bases_)), "shape of distances")
