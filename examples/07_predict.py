@@ -35,7 +35,7 @@ print(f"{stray.sum()} of {len(new.data)} points are far from every subspace")
 
 # %%
 colours = np.array(["#2a7fb8", "#e07a1f", "#4c9a52"])
-figure = plt.figure(figsize=(10, 4.8))
+figure = plt.figure(figsize=(10, 4.8), layout="constrained")
 for place, title in enumerate(("fitted", "new points"), start=1):
     axis = figure.add_subplot(1, 2, place, projection="3d")
     points, kinds = (union.data, model.labels_) if place == 1 else (new.data, labels)
@@ -46,7 +46,6 @@ for place, title in enumerate(("fitted", "new points"), start=1):
     axis.set_title(title)
     axis.view_init(24, -58)
     axis.set(xticklabels=[], yticklabels=[], zticklabels=[])
-figure.tight_layout()
 
 # %%
 # A model goes to a file and comes back with ``ekss.io.save_model`` and

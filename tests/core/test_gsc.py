@@ -19,10 +19,14 @@ def plain_neighbours(X, i, dim, q):
     return found
 
 
+@pytest.mark.parametrize("unit", [True, False])
 @pytest.mark.parametrize(("dim", "q"), [(1, 3), (3, 3), (3, 8), (5, 2)])
-def test_neighbours_are_those_of_the_definition(dim, q):
-    X = np.random.default_rng(0).standard_normal((60, 9))
+def test_neighbours_are_those_of_the_definition(dim, q, unit):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 9))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
+    if not unit:
+        X *= np.exp(rng.standard_normal((60, 1)))
     found = greedy_neighbours(X, np.arange(60), dim, q)
     expected = [plain_neighbours(X, i, dim, q) for i in range(60)]
     np.testing.assert_array_equal(found, expected)

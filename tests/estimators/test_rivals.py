@@ -85,6 +85,17 @@ def test_lrr_says_that_it_did_not_converge(planted):
     assert model.n_iter_ == 2
 
 
+def test_gsc_prefers_long_points_unless_they_are_normalised(planted):
+    X = planted[0].copy()
+    X[:5] *= 100
+    edges = {
+        normalize: GSC(3, 2, normalize=normalize, random_state=0).fit(X).affinity_
+        for normalize in (True, False)
+    }
+    degree = {key: np.diff(graph.indptr)[:5].sum() for key, graph in edges.items()}
+    assert degree[False] > 3 * degree[True]
+
+
 def test_gsc_takes_the_dimension_and_neighbours_that_are_given(planted):
     model = GSC(3, 2, n_neighbors=4, random_state=0).fit(planted[0])
     assert (model.subspace_dim_, model.n_neighbors_) == (2, 4)

@@ -9,10 +9,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ekss.core.linalg import unit_rows
+
 # Points whose neighbours are sought at once: their projections, of all points, are the
 # largest array.
 _ENTRIES_AT_ONCE = 2**22
-# What a neighbour adds to a subspace is a rounding error below this length.
+# What a neighbour adds to a subspace is rounding error below this share of its length.
 _SHORTEST = 1e-6
 
 
@@ -29,7 +31,8 @@ def greedy_neighbours(
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
-        Points of unit length (or zero), one per row.
+        Points, one per row. The longest projection counts, so that long points come
+        first unless all have unit length.
     rows : ndarray of shape (m,)
         The points whose neighbours are sought.
     dim : int
@@ -63,7 +66,8 @@ def greedy_neighbours(
     bases = np.zeros((dim, len(rows), X.shape[1]), X.dtype)
     projected = np.zeros((len(rows), len(X)), X.dtype)
     index = np.empty((len(rows), q), np.int32)
-    newest = X[rows]
+    directions = unit_rows(X)
+    newest = directions[rows]
     for found in range(min(q, dim)):
         bases[found] = newest
         projected += np.square(newest @ X.T)
@@ -72,7 +76,7 @@ def greedy_neighbours(
         nearest = projected.argmax(axis=1)
         index[:, found] = nearest
         projected[at, nearest] = -np.inf
-        newest = X[nearest]
+        newest = directions[nearest]
         for direction in bases[: found + 1]:
             along = np.einsum("if,if->i", newest, direction)
             newest = newest - along[:, None] * direction

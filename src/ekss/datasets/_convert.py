@@ -183,7 +183,10 @@ def _grey(content: bytes) -> NDArray[np.uint8]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "image"
         file.write_bytes(content)
-        return foreign.image(file, _IMAGE_FORMATS, _MOST_PIXELS, grey=True)
+        try:
+            return foreign.image(file, _IMAGE_FORMATS, _MOST_PIXELS, grey=True)
+        except ValueError as error:
+            raise ValueError(f"an image in it cannot be read: {error}") from error
 
 
 def _classes(numbers: NDArray[Any]) -> NDArray[np.int64]:

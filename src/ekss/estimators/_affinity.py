@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from ekss.core.linalg import unit_rows
-from ekss.core.tsc import nearest_by_angle
+from ekss.core.tsc import ROWS_AT_ONCE, nearest_by_angle
 from ekss.ensemble.dimension import estimate_dim
 from ekss.ensemble.prepare import has_holes, prepare
 from ekss.estimators._base import (
@@ -179,6 +179,20 @@ def map_blocks(
         return function(np.arange(number * size, min((number + 1) * size, n_samples)))
 
     return list(workers.map(run, -(-n_samples // size), description))
+
+
+def nearest_neighbours(
+    rows: NDArray[np.floating], q: int, description: str, workers: Workers
+) -> Neighbours:
+    """Return the q largest absolute inner products of every row, in parallel."""
+    parts = map_blocks(
+        lambda some: nearest_by_angle(rows, q, rows=some),
+        len(rows),
+        ROWS_AT_ONCE,
+        description,
+        workers,
+    )
+    return Neighbours(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def bridge_by_angle(

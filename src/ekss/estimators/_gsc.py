@@ -35,8 +35,8 @@ class GSC(AffinityClusterer):
         Neighbours kept per point. "auto" is max(3, n_samples / (20 n_clusters)),
         rounded up, or ``subspace_dim`` if that is more.
     normalize : bool or "auto", default="auto"
-        Scale points to unit length first; "auto" does. The method compares directions,
-        so that it makes no difference to the labels.
+        Scale points to unit length first; "auto" does. Without it, the longest
+        projection makes a neighbour, so that long points are preferred.
     n_jobs : int, default=None
         Parallel workers, as in joblib. Labels do not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -118,17 +118,17 @@ class GSC(AffinityClusterer):
     def _build_affinity(
         self, points: NDArray[np.floating], workers: Workers
     ) -> Similarity:
-        unit = unit_rows(points)
-        n_samples = len(unit)
+        n_samples = len(points)
         if self.subspace_dim == "auto":
-            dim = estimate_dim(unit, int(self.n_clusters), np.random.default_rng(0))
+            rng = np.random.default_rng(0)
+            dim = estimate_dim(unit_rows(points), int(self.n_clusters), rng)
         else:
             dim = int(self.subspace_dim)
         q = neighbors_of(self.n_neighbors, n_samples, self.n_clusters)
         if self.n_neighbors == "auto":
             q = min(max(q, dim), n_samples - 1)
         parts = map_blocks(
-            lambda rows: greedy_neighbours(unit, rows, dim, q),
+            lambda rows: greedy_neighbours(points, rows, dim, q),
             n_samples,
             block_size(n_samples),
             "neighbours",

@@ -17,8 +17,11 @@ from ekss.core.low_rank import (
     low_rank_rows,
     ridge_rows,
 )
-from ekss.core.tsc import ROWS_AT_ONCE, nearest_by_angle
-from ekss.estimators._affinity import AffinityClusterer, Similarity, map_blocks
+from ekss.estimators._affinity import (
+    AffinityClusterer,
+    Similarity,
+    nearest_neighbours,
+)
 from ekss.estimators._base import check_int, check_real
 from ekss.estimators._tsc import neighbors_of
 from ekss.graph.votes import Neighbours, symmetric_graph
@@ -46,15 +49,9 @@ class CoefficientClusterer(AffinityClusterer):
         factor, fitted = self._factor(points, workers)
         rows = unit_rows(factor)
         q = neighbors_of(self.n_neighbors, len(points), self.n_clusters)
-        parts = map_blocks(
-            lambda some: nearest_by_angle(rows, q, rows=some),
-            len(rows),
-            ROWS_AT_ONCE,
-            "coefficients",
-            workers,
-        )
-        index, value = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-        affinity = symmetric_graph(Neighbours(index, self._weights(value)))
+        found = nearest_neighbours(rows, q, "coefficients", workers)
+        weights = self._weights(found.value)
+        affinity = symmetric_graph(Neighbours(found.index, weights))
         return Similarity(affinity, {"n_neighbors_": q, **fitted})
 
     @abstractmethod

@@ -7,8 +7,12 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from ekss.core.tsc import ROWS_AT_ONCE, angle_weights, nearest_by_angle
-from ekss.estimators._affinity import AffinityClusterer, Similarity, map_blocks
+from ekss.core.tsc import angle_weights
+from ekss.estimators._affinity import (
+    AffinityClusterer,
+    Similarity,
+    nearest_neighbours,
+)
 from ekss.estimators._base import check_int, is_auto
 from ekss.graph.votes import Neighbours, symmetric_graph
 from ekss.runtime.workers import Workers
@@ -111,17 +115,11 @@ class TSC(AffinityClusterer):
         self, points: NDArray[np.floating], workers: Workers
     ) -> Similarity:
         q = neighbors_of(self.n_neighbors, len(points), self.n_clusters)
-        parts = map_blocks(
-            lambda rows: nearest_by_angle(points, q, rows=rows),
-            len(points),
-            ROWS_AT_ONCE,
-            "angles",
-            workers,
-        )
-        index, value = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        found = nearest_neighbours(points, q, "angles", workers)
         # Of unit rows the inner products are cosines already.
-        weights = np.where(index >= 0, angle_weights(_cosines(points, index, value)), 0)
-        affinity = symmetric_graph(Neighbours(index, weights))
+        weights = angle_weights(_cosines(points, found.index, found.value))
+        weights = np.where(found.index >= 0, weights, 0)
+        affinity = symmetric_graph(Neighbours(found.index, weights))
         return Similarity(affinity, {"n_neighbors_": q})
 
 
