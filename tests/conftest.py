@@ -1,8 +1,23 @@
-"""One small Dask cluster for all tests that need one."""
+"""Threads of BLAS, and one small Dask cluster for all tests that need one."""
 
+import os
 from collections.abc import Iterator
 
 import pytest
+from threadpoolctl import threadpool_limits
+
+# Tests run in one process per core, on small matrices: more threads of BLAS would only
+# wait for one another, and waiting takes more of the processor than the work. Processes
+# that tests start inherit this; it has to be said before numpy is imported.
+for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
+
+
+@pytest.fixture
+def two_threads() -> Iterator[None]:
+    """Let BLAS and OpenMP have two threads, for what must limit or restore them."""
+    with threadpool_limits(2):
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_limits
 
 from ekss.benchmarks import Points, Profile
 from ekss.datasets import make_union_of_subspaces
@@ -40,13 +39,6 @@ def leaning(n_subspaces: int, seed: int) -> Points:
     rng = np.random.default_rng(seed)
     common = np.outer(2 + rng.random(len(points.data)), rng.random(24))
     return Points(points.data + common, points.target, f"leaning {seed}")
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Tiny problems on many threads mostly wait."""
-    with threadpool_limits(1):
-        yield
 
 
 @pytest.fixture

@@ -329,7 +329,7 @@ def test_numpy_booleans_mean_what_they_say(union, value):
     assert EKSS(3, 2, affine=value, n_members=5, verbose=np.False_).fit(X).labels_.size
 
 
-def test_fits_in_two_threads_leave_blas_as_it_was(union):
+def test_fits_in_two_threads_leave_blas_as_it_was(union, two_threads):
     before = [pool["num_threads"] for pool in threadpool_info()]
     with ThreadPoolExecutor(2) as pool:
         short = pool.submit(EKSS(3, 4, n_members=5, random_state=0).fit, union.data)

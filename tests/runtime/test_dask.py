@@ -86,7 +86,7 @@ def one_thread(block, first_row):
 
 
 @pytest.mark.parametrize("scheduler", ["threads", "distributed"])
-def test_blas_has_one_thread_in_tasks(client, points, scheduler):
+def test_blas_has_one_thread_in_tasks(client, points, scheduler, two_threads):
     with dask.config.set(scheduler=scheduler):
         for threads in as_rows(chunked(points)).map(one_thread):
             assert set(threads) == {1}

@@ -9,7 +9,7 @@ import cloudpickle
 import joblib
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from ekss.runtime.workers import (
     map_numbers,
@@ -49,8 +49,9 @@ def test_shared_work_stays_in_this_process():
     assert os.getpid() not in there
 
 
-def test_blas_is_limited_inside_and_as_before_outside():
+def test_blas_is_limited_inside_and_as_before_outside(two_threads):
     before = threads_of_blas()
+    assert before == {2}
     with one_blas_thread():
         assert threads_of_blas() == {1}
         with one_blas_thread():
@@ -59,7 +60,7 @@ def test_blas_is_limited_inside_and_as_before_outside():
     assert threads_of_blas() == before
 
 
-def test_blas_is_limited_in_any_thread():
+def test_blas_is_limited_in_any_thread(two_threads):
     found = []
 
     def look():
@@ -74,7 +75,7 @@ def test_blas_is_limited_in_any_thread():
     assert found == [{1}]
 
 
-def test_limit_is_lifted_by_another_thread_than_the_one_that_set_it():
+def test_limit_is_lifted_by_another_thread_than_the_one_that_set_it(two_threads):
     before = threads("blas"), threads("openmp")
     entered, left = Event(), Event()
 
@@ -96,10 +97,10 @@ def test_limit_is_lifted_by_another_thread_than_the_one_that_set_it():
 def test_openmp_is_limited_inside_and_lifted_in_the_same_thread():
     import sklearn.cluster  # noqa: F401  (loads OpenMP)
 
-    before = threads("openmp")
-    with one_blas_thread():
-        assert threads("openmp") == {1}
-    assert threads("openmp") == before
+    with threadpool_limits(2):
+        with one_blas_thread():
+            assert threads("openmp") == {1}
+        assert threads("openmp") == {2}
 
 
 def test_dask_backend_limits_blas_on_its_workers(client):
