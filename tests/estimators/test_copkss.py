@@ -31,7 +31,7 @@ def inlier_error(model, X, y):
 
 
 @pytest.mark.filterwarnings("ignore::ekss.ClusteringWarning")
-@parametrize_with_checks([CoPKSS()])
+@parametrize_with_checks([CoPKSS(n_init=2)])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 

@@ -37,7 +37,7 @@ def long_runs(n_candidates):
 
 
 @pytest.mark.filterwarnings("ignore::ekss.ClusteringWarning")
-@parametrize_with_checks([EKSS(n_members=20)])
+@parametrize_with_checks([EKSS(n_members=10)])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
@@ -48,11 +48,11 @@ def test_random_subspaces_are_recovered_without_error():
             n_subspaces=3,
             dims=10,
             n_features=100,
-            n_per_subspace=200,
+            n_per_subspace=80,
             random_state=seed,
         )
         for dim in (10, "auto"):
-            model = EKSS(3, dim, n_members=100, random_state=seed, n_jobs=2)
+            model = EKSS(3, dim, n_members=50, random_state=seed, n_jobs=2)
             assert clustering_error(data.target, model.fit_predict(data.data)) == 0
 
 

@@ -42,13 +42,15 @@ def points(planted):
     return planted.data.astype(np.float32)
 
 
-@pytest.fixture(autouse=True)
-def small_sample(monkeypatch):
-    monkeypatch.setattr(vote, "RULES", replace(vote.RULES, fitted_rows=600))
+@pytest.fixture(scope="module", autouse=True)
+def small_sample():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(vote, "RULES", replace(vote.RULES, fitted_rows=600))
+        yield
 
 
-@pytest.fixture
-def in_memory(points):
+@pytest.fixture(scope="module")
+def in_memory(points, small_sample):
     return model().fit(points)
 
 

@@ -15,7 +15,7 @@ def union():
 
 
 @pytest.mark.filterwarnings("ignore::ekss.ClusteringWarning")
-@parametrize_with_checks([MedianKFlats()])
+@parametrize_with_checks([MedianKFlats(n_init=2)])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 

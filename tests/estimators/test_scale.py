@@ -1,5 +1,7 @@
 """The unit in which points are measured plays no role."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -28,15 +30,15 @@ from ekss.estimators._affinity import (
 )
 from ekss.metrics import clustering_error
 
-FACTORS = [2.0**-40, 2.0**40, 0.01, 10.0, 1e-20, 1e20]
+FACTORS = [2.0**40, 0.01, 1e-20, 1e20]
 
 ESTIMATORS = {
     "EKSS": lambda **options: EKSS(3, n_members=15, **options),
     "PaperEKSS": lambda **options: PaperEKSS(
         3, 2, n_members=30, n_neighbors=5, **options
     ),
-    "KSS": lambda **options: KSS(3, 2, **options),
-    "CoPKSS": lambda **options: CoPKSS(3, 2, **options),
+    "KSS": lambda **options: KSS(3, 2, n_init=5, **options),
+    "CoPKSS": lambda **options: CoPKSS(3, 2, n_init=5, **options),
     "MedianKFlats": lambda **options: MedianKFlats(3, 2, n_init=5, **options),
     "TSC": lambda **options: TSC(3, **options),
     "TSC, bridged": lambda **options: TSC(3, n_neighbors=1, **options),
@@ -91,20 +93,25 @@ def test_labels_do_not_change_when_all_points_are_multiplied(name, normalize, dt
         np.testing.assert_array_equal(labels(factor), expected, err_msg=str(factor))
 
 
-@pytest.mark.parametrize("factor", [1e-25, 1e-20, 1.0, 1e20, 1e30])
+def model_of(name, affine):
+    options = {} if name == "MedianKFlats" else {"affine": affine}
+    return ESTIMATORS[name](normalize=False, random_state=0).set_params(**options)
+
+
+@cache
+def fitted_to_planes(name, affine):
+    return model_of(name, affine).fit(separate_planes()[0].astype(np.float32))
+
+
+@pytest.mark.parametrize("factor", [1e-25, 1e-20, 1e20, 1e30])
 @pytest.mark.parametrize("affine", [False, True])
 @pytest.mark.parametrize("name", MODELS)
 def test_new_points_are_assigned_and_measured_at_any_scale(name, affine, factor):
     if affine and name == "MedianKFlats":
         pytest.skip("its subspaces are linear")
     X = separate_planes()[0].astype(np.float32)
-    options = {} if name == "MedianKFlats" else {"affine": affine}
-    plain, model = (
-        ESTIMATORS[name](normalize=False, random_state=0).set_params(**options)
-        for _ in range(2)
-    )
-    plain.fit(X)
-    model.fit(np.float32(factor) * X)
+    plain = fitted_to_planes(name, affine)
+    model = model_of(name, affine).fit(np.float32(factor) * X)
     new = X + 0.01 * np.roll(X, 1, axis=0)
     np.testing.assert_array_equal(plain.predict(X), plain.labels_)
     assert len(np.unique(plain.predict(new))) == 3

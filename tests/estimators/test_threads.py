@@ -61,7 +61,7 @@ def test_warning_filters_are_as_before_after_many_fits_with_two_threads(name):
     make, points = FITS[name]
     X = points()
     before = list(warnings.filters)
-    for seed in range(8):
+    for seed in range(5):
         # Any warning of a thread would be an error of the fit.
         make().set_params(n_jobs=2, random_state=seed).fit(X)
         assert list(warnings.filters) == before
