@@ -19,7 +19,9 @@ NIGHTLY_PACKAGES := scipy scikit-learn pandas matplotlib
 FRESH := .venv-fresh
 # OpenBLAS picks its kernels by the CPU; these are an old one, AVX2 and AVX-512.
 CPUS := Nehalem Haswell SkylakeX
-PYTEST := -m pytest --numprocesses 2 --dist loadfile
+# In the order of collection: the many small files of src come last, so that no worker waits
+# long for the other.
+PYTEST := -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 .PHONY: help demo test lint types tests tests-cpus tests-lowest
 .PHONY: bench bench-scale fuzz publish docs docs-test clean
@@ -37,7 +39,9 @@ $(STAMP): pyproject.toml
 demo: $(STAMP)  ## install into .venv, cluster digits and tracks, write reports to demo/
 	$(BIN)/ekss demo --output demo
 
-test: lint types tests  ## lint, types and the whole test suite
+test:  ## lint, types and the whole test suite
+	$(MAKE) --no-print-directory --jobs 2 lint types
+	$(MAKE) --no-print-directory tests
 
 lint: $(STAMP)  ## style, format, spelling, workflows and the form of the repository
 	$(BIN)/ruff check .
