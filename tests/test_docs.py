@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import typer
+from distributed import Client
 from PIL import Image
 
 from ekss.benchmarks import DATASETS, METHODS
@@ -34,7 +35,18 @@ def registries():
         registry.update(before)
 
 
-@pytest.mark.usefixtures("registries")
+@pytest.fixture
+def light_cluster(monkeypatch):
+    """Let a cluster be of threads; tests/estimators/test_large.py has processes."""
+
+    class Light(Client):
+        def __init__(self, **options):
+            super().__init__(processes=False, **options)
+
+    monkeypatch.setattr("distributed.Client", Light)
+
+
+@pytest.mark.usefixtures("registries", "light_cluster")
 @pytest.mark.parametrize("code", EXAMPLES)
 def test_example_runs(code, capsys):
     exec(compile(code, "example", "exec"), {"__name__": "example"})

@@ -53,9 +53,9 @@ def changed_package(tmp_path):
 
     def make(title):
         text, name, code = recipe(title)
-        shutil.copytree(
-            ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("*.pyc")
-        )
+        # With what is compiled already, but not what is being written at the moment.
+        unfinished = shutil.ignore_patterns("*.pyc.*", "*.tmp.*")
+        shutil.copytree(ROOT / "src", tmp_path / "src", ignore=unfinished)
         assert not (tmp_path / name).exists(), "a recipe adds a new file"
         (tmp_path / name).write_text(code)
         place, before, added = re.search(

@@ -1,8 +1,6 @@
 import dataclasses
 import gzip
 import os
-import subprocess
-import sys
 import threading
 from hashlib import sha256
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -148,15 +146,10 @@ def test_help_explains_each_command():
         assert "--data-home" in result.output
 
 
-def test_errors_reach_the_user_as_one_line(tmp_path):
+def test_errors_reach_the_user_as_one_line(ekss, tmp_path):
     (tmp_path / "usps.npz").write_bytes(b"cut")
-    command = [sys.executable, "-c", "from ekss.cli import main; main()", "data"]
     for path in (tmp_path, tmp_path / "nowhere"):
-        ended = subprocess.run(
-            [*command, "import", str(path), "--data-home", str(tmp_path / "home")],
-            capture_output=True,
-            text=True,
-        )
-        assert ended.returncode == 2
-        assert ended.stderr.startswith("ekss: ")
-        assert len(ended.stderr.splitlines()) == 1
+        ended = ekss("data", "import", path, "--data-home", tmp_path / "home")
+        assert ended.code == 2
+        assert ended.err.startswith("ekss: ")
+        assert len(ended.err.splitlines()) == 1

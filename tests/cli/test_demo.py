@@ -1,6 +1,4 @@
 import json
-import subprocess
-import sys
 from functools import partial
 
 import numpy as np
@@ -11,7 +9,7 @@ from typer.testing import CliRunner
 
 import ekss
 from ekss import EKSS
-from ekss.cli import app
+from ekss.cli import app, main
 from ekss.cli._demo import report_motion, run_demo, votes_of_members
 
 
@@ -69,13 +67,10 @@ def test_votes_of_more_members_separate_the_clusters():
     assert votes[same].mean() > 2 * votes[~same].mean()
 
 
-def test_command_runs_and_knows_its_version():
-    command = [sys.executable, "-c", "from ekss.cli import main; main()"]
-    shown = subprocess.run([*command, "--version"], capture_output=True, text=True)
-    assert shown.returncode == 0
-    assert shown.stdout.startswith("ekss ")
-    helped = subprocess.run([*command, "--help"], capture_output=True, text=True)
-    assert "demo" in helped.stdout
+def test_command_knows_its_version(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        main(["--version"])
+    assert capsys.readouterr().out == f"ekss {ekss.__version__}\n"
 
 
 @pytest.mark.parametrize("below", ["", "pictures/new"])
@@ -87,15 +82,11 @@ def test_a_file_in_place_of_the_folder_is_named_with_a_remedy(tmp_path, below):
     assert blocked.read_text() == "in the way"
 
 
-def test_unwritable_output_is_one_clear_line(tmp_path):
+def test_unwritable_output_is_one_clear_line(tmp_path, capsys):
     blocked = tmp_path / "file"
     blocked.write_text("in the way")
-    command = [sys.executable, "-c", "from ekss.cli import main; main()"]
-    result = subprocess.run(
-        [*command, "demo", "-o", str(blocked / "pictures")],
-        capture_output=True,
-        text=True,
-    )
-    assert result.returncode == 2
-    assert result.stderr.startswith("ekss: ")
-    assert "Traceback" not in result.stderr
+    with pytest.raises(SystemExit, match="2"):
+        main(["demo", "-o", str(blocked / "pictures")])
+    shown = capsys.readouterr().err
+    assert shown.startswith("ekss: ")
+    assert "Traceback" not in shown

@@ -1,5 +1,6 @@
 """Names, links, terminals and kills that mean harm to the command."""
 
+import io
 import json
 import os
 import signal
@@ -25,9 +26,10 @@ def data(tmp_path, monkeypatch):
     return tmp_path
 
 
-def process(*words, **environment):
+def process(*words, input=None, **environment):
     return subprocess.run(
         [sys.executable, "-m", "ekss", *words],
+        input=input,
         capture_output=True,
         env={**os.environ, **environment},
         timeout=60,
@@ -79,15 +81,15 @@ def test_a_name_that_is_not_utf8_is_refused_before_the_work(data):
     assert b"not a name in UTF-8; rename the file" in ended.stderr
 
 
-def test_control_characters_of_names_are_shown_as_escapes(data):
+def test_control_characters_of_names_are_shown_as_escapes(ekss, data):
     evil = "\x1b[31mred\x07\u202e.npy"
     os.rename("points.npy", evil)
     for words in (("cluster", evil, *K, "-o", "a.csv"), ("cluster", f"no{evil}", *K)):
-        ended = process(*words)
-        shown = ended.stdout + ended.stderr
-        assert b"\\x1b[31mred\\x07\\u202e.npy" in shown
-        assert b"\x1b" not in shown
-        assert b"\x07" not in shown
+        ended = ekss(*words)
+        shown = ended.out + ended.err
+        assert "\\x1b[31mred\\x07\\u202e.npy" in shown
+        assert "\x1b" not in shown
+        assert "\x07" not in shown
 
 
 def test_escapes_in_a_report_from_a_stranger_are_shown(ekss, data):
@@ -190,41 +192,28 @@ def test_what_another_process_is_making_stays(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_standard_input_of_a_process_is_read_where_it_is_asked_for(data):
+    ended = process("cluster", "-", *K, input=b"x,y\n1,2\n2,4\n3,3\n-3,-3\n")
+    assert ended.returncode == 0, ended.stderr
+    assert b"standard input: 4 points of 2 features" in ended.stdout
+    assert (data / "stdin-clusters.csv").exists()
+
+
 @pytest.mark.parametrize(
-    ("text", "code", "words"),
+    ("text", "words"),
     [
-        ("x,y\n1,2\n2,4\n3,3\n-3,-3\n", 0, "standard input: 4 points of 2 features"),
-        ("x,y\n1,2\n2,oops\n", 2, "standard input has 'oops' in line 3"),
-        ("", 2, "standard input is empty"),
+        ("x,y\n1,2\n2,oops\n", "standard input has 'oops' in line 3"),
+        ("", "standard input is empty"),
     ],
 )
-def test_standard_input_is_read_where_it_is_asked_for(data, text, code, words):
-    ended = subprocess.run(
-        [sys.executable, "-m", "ekss", "cluster", "-", *K],
-        input=text,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert ended.returncode == code, ended.stderr
-    assert words in ended.stdout + ended.stderr
-    assert (data / "stdin-clusters.csv").exists() == (code == 0)
+def test_bad_standard_input_is_refused(ekss, data, monkeypatch, text, words):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    one_sentence(ekss("cluster", "-", *K), words)
+    assert not (data / "stdin-clusters.csv").exists()
 
 
-def test_endless_standard_input_is_refused(data):
-    with open("/dev/zero", "rb") as zeros:
-        ended = subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "ekss",
-                *"cluster - -k 2 --memory-limit 300MB".split(),
-            ],
-            stdin=zeros,
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
-    assert ended.returncode == 2
-    assert "standard input has more than" in ended.stderr
-    assert ended.stderr.count("\n") == 1
+def test_endless_standard_input_is_refused(ekss, data, monkeypatch):
+    with open("/dev/zero") as zeros:
+        monkeypatch.setattr("sys.stdin", zeros)
+        ended = ekss(*"cluster - -k 2 --memory-limit 300MB".split())
+    one_sentence(ended, "standard input has more than")
