@@ -92,7 +92,8 @@ RUNS = {
 def package(tmp_path, monkeypatch):
     """A copy of the package, to edit; functions are looked up there."""
     copy = tmp_path / "ekss"
-    shutil.copytree(versions.PACKAGE, copy, ignore=shutil.ignore_patterns("*.pyc"))
+    compiled = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(versions.PACKAGE, copy, ignore=compiled)
     real = inspect.getsourcefile
 
     def moved(module):

@@ -97,6 +97,7 @@ def _definitions(path: Path) -> dict[str, ast.stmt]:
     return found
 
 
+@cache
 def plain_code(source: str) -> str:
     """Return code without comments and docstrings, in one layout."""
     tree = ast.parse(source)
