@@ -128,9 +128,9 @@ def test_rows_are_those_of_numpy(source, dtype, tmp_path):
 def test_many_blocks_in_threads_come_in_order(source, tmp_path):
     values = matrix(n_samples=40_000, n_features=2)
     if source is sharded_zarr:
-        array = zarr_array(values, tmp_path, chunks=(50, 2), shards=(500, 2))
+        array = zarr_array(values, tmp_path, chunks=(300, 2), shards=(3000, 2))
     elif source is zarr_array:
-        array = zarr_array(values, tmp_path, chunks=(128, 1))
+        array = zarr_array(values, tmp_path, chunks=(700, 1))
     else:
         array = source(values, tmp_path)
     assert_maps_to(as_rows(array), values, n_jobs=3)
