@@ -9,7 +9,7 @@ from ekss.metrics import clustering_error
 
 @pytest.fixture(scope="module")
 def close_subspaces():
-    return make_subspaces_at_angle(0.02, random_state=0)
+    return make_subspaces_at_angle(0.02, n_per_subspace=200, random_state=0)
 
 
 @pytest.mark.parametrize(
