@@ -59,6 +59,8 @@ class _Rules:
     # at least.
     pieces: tuple[int, int] = (4, 8)
     least_points: int = 5
+    # Share of the rows that members without random numbers are fitted to.
+    share_of_rows: float = 0.5
     # Of the distances to centres in the score, beside overlap^2 and dissent^2 (docs/
     # experiments.md, "Consensus of k-means").
     power_of_residual: float = 5.0
@@ -80,15 +82,18 @@ class Bagging:
     n_clusters : tuple of int, "auto" or None
         Smallest and largest number of clusters of a member; "auto" is several for each
         cluster that is sought, and None leaves the estimators as they are.
-    max_samples, max_features : float
-        Shares of the rows and columns that a member is fitted to.
+    max_samples : float or "auto"
+        Share of the rows that a member is fitted to; "auto" is all of them for
+        estimators that draw random numbers, and half of them for others.
+    max_features : float
+        Share of the columns.
     parameters : mapping
         Further parameters and what their values are drawn from.
     """
 
     estimators: tuple[Any, ...]
     n_clusters: IntRange | Literal["auto"] | None = "auto"
-    max_samples: float = 1.0
+    max_samples: float | Literal["auto"] = "auto"
     max_features: float = 1.0
     parameters: Mapping[str, Any] | None = None
 
@@ -96,10 +101,20 @@ class Bagging:
         """Return the same with the number of clusters that "auto" stands for."""
         if self.n_clusters != "auto":
             return self
-        seen = max(2, ceil(self.max_samples * n_samples))
+        share = min(map(self.share_of_rows, self.estimators))
+        seen = max(2, ceil(share * n_samples))
         most = max(min(n_clusters, seen), seen // RULES.least_points)
         low, high = (min(times * n_clusters, most) for times in RULES.pieces)
         return replace(self, n_clusters=(low, high))
+
+    def share_of_rows(self, estimator: Any) -> float:
+        """Return the share of the rows that members of this kind are fitted to.
+
+        Without random numbers, all of them would say the same of the same rows.
+        """
+        if self.max_samples != "auto":
+            return float(self.max_samples)
+        return 1.0 if _own_names(estimator, "random_state") else RULES.share_of_rows
 
     def judging(self, guess: int) -> Bagging:
         """Return members that cannot split clusters: they have at most as many."""
@@ -155,7 +170,7 @@ def fit_member(
     """Fit one member: a function of the data, the seed and its number."""
     rng = np.random.default_rng([seed, number])
     estimator = clone(bagging.estimators[number % len(bagging.estimators)])
-    rows = _drawn(len(X), bagging.max_samples, 2, rng)
+    rows = _drawn(len(X), bagging.share_of_rows(estimator), 2, rng)
     columns = _drawn(X.shape[1], bagging.max_features, 1, rng)
     seen = X if rows is None else X[rows]
     seen = seen if columns is None else seen[:, columns]
@@ -169,9 +184,8 @@ def fit_member(
     if isinstance(span, tuple) and name is not None and name not in drawn:
         low, high = (min(n, len(seen)) for n in span)
         drawn[name] = int(rng.integers(low, high + 1))
-    for name in sorted(estimator.get_params()):
-        if name.split("__")[-1] == "random_state" and name not in drawn:
-            drawn[name] = int(rng.integers(2**31))
+    for name in _own_names(estimator, "random_state"):
+        drawn.setdefault(name, int(rng.integers(2**31)))
     estimator.set_params(**drawn)
     labels = np.asarray(estimator.fit_predict(seen))
     if labels.shape != (len(seen),) or labels.dtype.kind not in "iu":
@@ -187,12 +201,20 @@ def count_parameter(estimator: Any) -> str | None:
 
     In a pipeline it is that of the last step which has one.
     """
-    names = estimator.get_params()
-    found = [name for name in names if name.split("__")[-1] == "n_clusters"]
+    found = _own_names(estimator, "n_clusters")
     if found:
-        return max(found, key=lambda name: list(names).index(name))
+        return found[-1]
     # Mixture models name it otherwise.
-    return "n_components" if "n_components" in names else None
+    return "n_components" if "n_components" in estimator.get_params() else None
+
+
+def _own_names(estimator: Any, ending: str) -> list[str]:
+    """Return the parameters of an estimator, or of its parts, that have this name.
+
+    Those of the last step of a pipeline come last.
+    """
+    names = estimator.get_params()
+    return [name for name in names if name.split("__")[-1] == ending]
 
 
 def _drawn(
@@ -222,6 +244,11 @@ def run_clusterers(
     labels += [votes for votes, _ in added]
     models += tuple(model for _, model in added)
     by_member = np.stack(labels)
+    if by_member.max() < 0:
+        raise ValueError(
+            f"all {count} members call every row noise; change the parameters of "
+            f"{type(bagging.estimators[0]).__name__}"
+        )
     return Ensemble(by_member.T, np.ones(count), 0, ("", seed, bagging), models)
 
 
@@ -240,7 +267,7 @@ class Consensus:
     Attributes
     ----------
     labels : ndarray of shape (n_samples,)
-        Cluster of each point.
+        Cluster of each point; -1 where no member puts it into a cluster.
     ensemble : Ensemble
         Votes of the members, -1 where they say nothing.
     chosen : Chosen
@@ -337,7 +364,9 @@ def consensus_of(
             wishes.cut.votes(ensemble), n_clusters, q, wishes.cut, seed, workers
         )
         chosen = Chosen(found.labels, q, graph, found.embedding, found.eigenvalues)
-    return Consensus(chosen.labels, ensemble, chosen, n_clusters)
+    silent = (ensemble.labels < 0).all(axis=1)
+    labels = np.where(silent, -1, chosen.labels)
+    return Consensus(labels, ensemble, chosen, n_clusters)
 
 
 def evidence_of(
@@ -452,11 +481,13 @@ def learn_assignment(
     X: NDArray[np.floating], ensemble: Ensemble, labels: NDArray[np.int64]
 ) -> Assignment:
     """Learn from clustered rows how to assign further ones."""
-    models = ensemble.models
+    models, voted = ensemble.models, labels >= 0
     if models and all(model.can_predict for model in models):
         n_labels = ensemble.labels.max(axis=0) + 1
         # One more for rows of which a member says nothing.
         votes = np.where(ensemble.labels < 0, n_labels, ensemble.labels)
-        return Assignment(models, learn_voters(votes, labels, n_labels + 1))
-    count = min(RULES.neighbors, len(X))
-    return Assignment((), KNeighborsClassifier(count).fit(X, labels))
+        voters = learn_voters(votes[voted], labels[voted], n_labels + 1)
+        return Assignment(models, voters)
+    count = min(RULES.neighbors, int(voted.sum()))
+    nearest = KNeighborsClassifier(count).fit(X[voted], labels[voted])
+    return Assignment((), nearest)

@@ -73,9 +73,13 @@ class ConsensusClustering(Clusterer):
         4 to 8 times K, but at most one for five of its rows. It sets the parameter
         ``n_clusters`` of the estimator, or ``n_components`` of a mixture model;
         estimators that have neither are left as they are. None leaves all as they are.
-    max_samples, max_features : float or int, default=1.0
-        Rows and columns that each member draws: a share as a float, a number as an
-        int. Members that have ``predict`` vote on the other rows too.
+    max_samples : "auto", float or int, default="auto"
+        Rows that each member draws: a share as a float, a number as an int. Members
+        that have ``predict`` vote on the other rows too. "auto" is all rows for
+        estimators that have a ``random_state``, and half of them for others, which
+        would otherwise all say the same.
+    max_features : float or int, default=1.0
+        Columns that each member draws.
     param_distributions : dict, default=None
         Further parameters of the estimator that each member draws: lists or
         distributions of scipy.stats, as for ``RandomizedSearchCV``.
@@ -101,7 +105,7 @@ class ConsensusClustering(Clusterer):
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
-        Cluster of each point.
+        Cluster of each point; -1 where no member puts it into a cluster.
     member_labels_ : ndarray of shape (n_samples, n_members_)
         Labels of every member; -1 where it says nothing.
     affinity_ : csr_array of shape (n_samples, n_samples)
@@ -162,7 +166,7 @@ class ConsensusClustering(Clusterer):
         *,
         n_members: int | str = "auto",
         n_base_clusters: str | int | tuple[int, int] | None = "auto",
-        max_samples: float | int = 1.0,
+        max_samples: str | float | int = "auto",
         max_features: float | int = 1.0,
         param_distributions: Mapping[str, Any] | None = None,
         geometry: str | None = "centers",
@@ -218,7 +222,7 @@ class ConsensusClustering(Clusterer):
             if sample is not None:
                 labels = _assigned(assignment, rows, self.n_jobs)
                 labels[sample] = found.labels
-        n_used = len(np.unique(labels))
+        n_used = len(np.unique(labels[labels >= 0]))
         if n_used < found.n_clusters:
             warnings.warn(
                 f"{n_used} of {found.n_clusters} clusters have points; choose "
@@ -368,10 +372,13 @@ class ConsensusClustering(Clusterer):
             count = check_int_range("n_base_clusters", count, 1, n_samples)
         if count is not None and not any(map(count_parameter, estimators)):
             count = None
+        max_samples: Any = self.max_samples
+        if not is_auto("max_samples", max_samples, "a share or an integer"):
+            max_samples = _share("max_samples", max_samples, n_samples)
         return Bagging(
             estimators,
             count,
-            _share("max_samples", self.max_samples, n_samples),
+            max_samples,
             _share("max_features", self.max_features, n_features),
             self.param_distributions,
         )

@@ -679,6 +679,8 @@ def _check_labels(
             "member says nothing of a point"
         )
     by_member, n_labels = _voting_labels(array)
+    if n_labels == 0:
+        raise ValueError("all labels are negative; pass a vote of at least one member")
     n_members = len(by_member)
     weight = np.ones(n_members) if weights is None else np.asarray(weights, np.float64)
     if weight.shape != (n_members,):
