@@ -48,6 +48,9 @@ from ekss.estimators._ekss import MOST_VOTED, check_cut, taken
 from ekss.runtime.rows import Rows, draw_sample
 from ekss.runtime.workers import one_blas_thread
 
+# Few iterations from random centres: members that differ, and are quick.
+DEFAULT = KMeans(init="random", n_init=1, max_iter=10)
+
 
 class ConsensusClustering(Clusterer):
     r"""Consensus of many clusterings by any clusterer: evidence accumulation.
@@ -356,7 +359,7 @@ class ConsensusClustering(Clusterer):
         n_samples, n_features = shape
         given = self.estimator
         if given is None:
-            given = KMeans(init="random", n_init=1, max_iter=10)
+            given = DEFAULT
         several = isinstance(given, Sequence) and not hasattr(given, "fit_predict")
         estimators = tuple(given) if several else (given,)
         for one in estimators:
