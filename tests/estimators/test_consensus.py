@@ -14,6 +14,7 @@ from ekss import KSS, ConsensusClustering, CutOptions
 from ekss.datasets import make_union_of_subspaces
 from ekss.ensemble.consensus import Bagging, count_parameter, fit_member
 from ekss.metrics import clustering_error
+from ekss.report import build
 
 QUICK = KMeans(init="random", n_init=1, max_iter=5)
 
@@ -148,6 +149,13 @@ def test_the_ensemble_grows_until_halves_agree(blobs):
     model = ConsensusClustering(4, QUICK, random_state=0).fit(X)
     assert model.n_members_ == 100
     assert model.agreement_ == 1
+
+
+@pytest.mark.parametrize("estimator", [QUICK, DBSCAN(eps=4.5)])
+def test_a_report_is_made_with_and_without_noise(blobs, estimator):
+    X = np.vstack([blobs[0], np.full((1, 6), 99.0)])
+    page = build(fitted(X, estimator=estimator), X)
+    assert page.summary["n_clusters"] == 4
 
 
 # --- From labels ----------------------------------------------------------------------
