@@ -85,6 +85,15 @@ def test_a_member_sees_its_own_rows_columns_and_parameters(blobs):
     assert len({member.rows.tobytes() for member in members}) == 4
 
 
+@pytest.mark.parametrize("number", [1, 2, 7, 14, 24])
+def test_numbers_of_rows_and_columns_are_kept(number):
+    X = np.random.default_rng(0).random((25, 25))
+    model = fitted(X, 2, max_samples=number, max_features=number, n_members=2)
+    for member in model.assignment_.models:
+        assert len(member.rows) == max(number, 2)
+        assert len(member.columns) == number
+
+
 def test_members_that_predict_vote_on_all_rows(blobs):
     X, _ = blobs
     member = fit_member(X, Bagging((QUICK,), (4, 6), 0.5), 0, 1)

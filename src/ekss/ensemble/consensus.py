@@ -221,7 +221,8 @@ def _drawn(
     count: int, share: float, fewest: int, rng: np.random.Generator
 ) -> NDArray[np.int64] | None:
     """Draw a share of so many things, ascending; None is all of them."""
-    size = min(count, max(fewest, ceil(share * count)))
+    # A share that stands for a number is a little above it at times.
+    size = min(count, max(fewest, ceil(share * count - 1e-6)))
     if size == count:
         return None
     return np.sort(rng.choice(count, size, replace=False))
