@@ -193,5 +193,5 @@ def test_rows_get_the_cluster_that_naive_bayes_gives_them():
     sure = first - second > 1e-9
     assert sure.sum() > 400
     np.testing.assert_array_equal(
-        extend._most_likely(voters, new)[sure], voters.predict(new)[sure]
+        extend.most_likely(voters, new)[sure], voters.predict(new)[sure]
     )

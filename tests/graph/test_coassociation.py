@@ -5,6 +5,7 @@ from scipy.sparse.csgraph import connected_components
 from ekss.graph import (
     coassociation_dense,
     coassociation_topq,
+    directed_graph,
     nearest_by_votes,
     prepare_votes,
     symmetric_graph,
@@ -233,8 +234,8 @@ def test_votes_outside_of_many_rows_come_from_a_sample(monkeypatch):
     [
         (np.zeros(4, int), None, 1, "shape"),
         (np.zeros((4, 0), int), None, 1, "at least one"),
-        (-np.ones((4, 2), int), None, 1, "non-negative"),
-        (np.zeros((4, 2)), None, 1, "non-negative integers"),
+        (-np.ones((4, 2), int), None, 1, "all labels are negative"),
+        (np.zeros((4, 2)), None, 1, "pass integers from 0"),
         (np.zeros((4, 2), int), [1.0], 1, "2 members"),
         (np.zeros((4, 2), int), [1.0, np.nan], 1, "finite"),
         (np.zeros((4, 2), int), [1.0, -1.0], 1, "not negative"),
@@ -245,3 +246,22 @@ def test_votes_outside_of_many_rows_come_from_a_sample(monkeypatch):
 def test_bad_input_is_refused_in_words(labels, weights, q, words):
     with pytest.raises(ValueError, match=words):
         coassociation_topq(labels, weights, q)
+
+
+def test_points_without_a_vote_share_nothing():
+    """A negative label is no vote: against sums over pairs that both vote."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(-1, 4, (40, 11))
+    both = (labels[:, None] >= 0) & (labels[None] >= 0)
+    together = (labels[:, None] == labels[None]) & both
+    expected = together.mean(axis=2)
+    np.testing.assert_allclose(coassociation_dense(labels), expected)
+    found = nearest_by_votes(prepare_votes(labels), 39)
+    full = directed_graph(found).toarray()
+    np.fill_diagonal(expected, 0)
+    np.testing.assert_allclose(full, expected, atol=1e-12)
+    sizes = np.array([[(column == k).sum() for k in range(4)] for column in labels.T])
+    divided = prepare_votes(labels, divide_by_size=True)
+    share = np.array(divided.table[:11, :4] * divided.unit * 11)
+    np.testing.assert_allclose(share, 1 / sizes, rtol=2e-3)
+    assert not divided.table[:, 4].any()

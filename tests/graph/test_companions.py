@@ -134,3 +134,17 @@ def test_shares_of_several_cuts_are_those_of_each(n_members, dtype):
     for shares, labels, count in zip(found, cuts, counts, strict=True):
         assert shares.shape == (40, count)
         np.testing.assert_allclose(shares, slow_shares(base, labels, count), atol=1e-6)
+
+
+def test_points_without_a_vote_are_nobodys_companions():
+    rng = np.random.default_rng(0)
+    members, labels = rng.integers(-1, 3, (25, 9)), rng.integers(0, 2, 25)
+    expected = np.zeros((25, 2))
+    for i in range(25):
+        for member in members.T:
+            others = (member == member[i]) & (member >= 0)
+            others[i] = False
+            if others.any():
+                expected[i] += np.bincount(labels[others], minlength=2) / others.sum()
+    found = companion_shares(members, labels, 2)
+    np.testing.assert_allclose(found, expected / 9, atol=1e-6)

@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from ekss.core.linalg import SMALL_SIDE, Flats, describe_clusters, outlier_score
 from ekss.ensemble.choose import (
     Chosen,
-    choose,
     choose_cost,
+    cut_and_choose,
     firmly_voted,
     gather_evidence,
 )
-from ekss.ensemble.cut import CutOptions, cut, cut_cost, cut_once, votes_cost
+from ekss.ensemble.cut import CutOptions, cut_cost, cut_once, votes_cost
 from ekss.ensemble.decide import (
     COUNT,
     REMOVAL,
@@ -38,6 +38,7 @@ from ekss.ensemble.decide import (
     largest_dim,
     most_removed,
     neighbor_counts,
+    one_graph,
     settle,
     tried_rows,
 )
@@ -297,14 +298,20 @@ def _cut_and_choose(
     plan: Plan, ensemble: Ensemble, options: CutOptions, seed: int, workers: Workers
 ) -> Chosen:
     """Cut the votes in many ways and keep the best; in one, if there is no choice."""
-    votes = options.votes(ensemble)
     if not plan.is_trivial:
-        tasks = [(q, plan.n_clusters) for q in plan.neighbors]
-        cuts = cut(votes, tasks, options, seed, workers)
         evidence = gather_evidence(plan, ensemble.labels)
-        chosen = choose(cuts, evidence, options.score, workers)
+        chosen = cut_and_choose(
+            ensemble,
+            plan.n_clusters,
+            plan.neighbors,
+            evidence,
+            options,
+            seed,
+            workers,
+        )
         if chosen is not None:
             return chosen
+    votes = options.votes(ensemble)
     q = plan.neighbors[0]
     if len(plan.neighbors) > 1:
         q = few_neighbors(len(plan.points.rows), plan.n_clusters)
@@ -323,11 +330,11 @@ def _cluster_some(
 
     None where no way of cutting gave all clusters.
     """
-    q = wishes.n_neighbors or few_neighbors(len(rows), plan.n_clusters)
-    tasks = [(min(q, len(rows) - 1), plan.n_clusters)]
-    cuts = cut(wishes.cut.votes(half), tasks, wishes.cut, seed, Workers(1))
+    q = one_graph(wishes, len(rows), plan.n_clusters)
     evidence = gather_evidence(plan, half.labels, plan.seen.take(rows))
-    chosen = choose(cuts, evidence, wishes.cut.score, Workers(1))
+    chosen = cut_and_choose(
+        half, plan.n_clusters, [q], evidence, wishes.cut, seed, Workers(1)
+    )
     return None if chosen is None else chosen.labels
 
 

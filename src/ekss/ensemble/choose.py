@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 
 from ekss.core.ksubspaces import squared_norms
 from ekss.core.linalg import group_rows, top_eigenpairs
-from ekss.ensemble.cut import Cut, Cuts, labels_of, pools_bytes
+from ekss.ensemble.cut import Cut, CutOptions, Cuts, cut, labels_of, pools_bytes
 from ekss.ensemble.prepare import Coordinates
 from ekss.graph.spectral import unit_rows
 from ekss.graph.votes import (
@@ -29,6 +29,7 @@ from ekss.runtime.workers import Workers
 
 if TYPE_CHECKING:
     from ekss.ensemble.decide import Plan
+    from ekss.ensemble.vote import Ensemble
 
 # Clusters of different cuts that are scored together, and numbers that this may hold.
 _CLUSTERS_AT_ONCE = 160
@@ -61,7 +62,8 @@ class Evidence:
     points : ndarray of shape (n_points, n_features)
         The data, or their leading coordinates.
     dims : tuple of int
-        Subspace dimensions at which clusters are fitted, ascending.
+        Subspace dimensions at which clusters are fitted, ascending. Affine subspaces
+        of dimension 0 are centres. Without any, votes alone are asked.
     affine : bool
         Whether subspaces may miss the origin.
     outside : ndarray of shape (n_points,) or None
@@ -271,6 +273,8 @@ def _fit_qualities(
     cuts: Sequence[NDArray[np.int64]], counts: Sequence[int], evidence: Evidence
 ) -> list[tuple[float, float]]:
     """Residual and silhouette of several cuts; clusters they share are fitted once."""
+    if not evidence.dims:
+        return [(1.0, 0.0)] * len(cuts)
     points, dims = evidence.points, usable_dims(evidence)
     n_points = len(points)
     models: dict[bytes, tuple[int, Any]] = {}
@@ -289,7 +293,7 @@ def _fit_qualities(
     stacked = np.stack([basis for _, (_, basis) in models.values()])
     costs = np.zeros((len(cuts), len(dims)))
     silhouettes = np.zeros(len(cuts))
-    step = max(1, _BLOCK_ENTRIES // (len(models) * dims[-1]))
+    step = max(1, _BLOCK_ENTRIES // (len(models) * max(dims[-1], 1)))
     for first in range(0, n_points, step):
         block = slice(first, min(first + step, n_points))
         at = np.arange(block.stop - first)
@@ -325,6 +329,8 @@ def _leading_directions(
     centre = np.zeros(n_features, points.dtype)
     if evidence.affine:
         centre = points.mean(axis=0)
+    if dim == 0:
+        return centre, np.zeros((n_features, 0), points.dtype)
     wide = (points - centre).astype(np.float64, copy=False)
     by_rows = n_points < n_features
     gram = wide @ wide.T if by_rows else wide.T @ wide
@@ -490,6 +496,21 @@ def choose(
             for i in order
         ),
     )
+
+
+def cut_and_choose(
+    ensemble: Ensemble,
+    n_clusters: int,
+    neighbors: Sequence[int],
+    evidence: Evidence,
+    options: CutOptions,
+    seed: int,
+    workers: Workers,
+) -> Chosen | None:
+    """Cut graphs of the votes in many ways and keep the best; None if none succeeds."""
+    tasks = [(q, n_clusters) for q in neighbors]
+    cuts = cut(options.votes(ensemble), tasks, options, seed, workers)
+    return choose(cuts, evidence, options.score, workers)
 
 
 def judge_all(

@@ -22,7 +22,7 @@ from ekss.core.ksubspaces import MemberOptions
 from ekss.core.linalg import unit_rows, without
 from ekss.ensemble.choose import (
     Evidence,
-    choose,
+    cut_and_choose,
     gather_evidence,
     judge_all,
     total_of,
@@ -278,6 +278,12 @@ def paper_neighbors(n_samples: int, n_clusters: int) -> int:
 def few_neighbors(n_samples: int, n_clusters: int) -> int:
     """Return the paper's q, but at most 10: one graph that is quick to cut."""
     return min(10, paper_neighbors(n_samples, n_clusters))
+
+
+def one_graph(wishes: Wishes, n_samples: int, n_clusters: int) -> int:
+    """Return the neighbours per point of one graph: as the user wishes, or few."""
+    q = wishes.n_neighbors or few_neighbors(n_samples, n_clusters)
+    return min(q, n_samples - 1)
 
 
 def has_flat_neighbourhoods(
@@ -776,11 +782,11 @@ def _score_of(
     plan, ensemble = trial.plan, trial.ensemble
     assert ensemble is not None  # members have voted
     n_samples = len(plan.points.rows)
-    q = wishes.n_neighbors or few_neighbors(n_samples, plan.n_clusters)
-    task = min(q, n_samples - 1), plan.n_clusters
-    cuts = cut(wishes.cut.votes(ensemble), [task], wishes.cut, seed, alone)
+    q = one_graph(wishes, n_samples, plan.n_clusters)
     evidence = replace(gather_evidence(plan, ensemble.labels), energy=trial.energy)
-    chosen = choose(cuts, evidence, wishes.cut.score, alone)
+    chosen = cut_and_choose(
+        ensemble, plan.n_clusters, [q], evidence, wishes.cut, seed, alone
+    )
     return float("inf") if chosen is None else chosen.candidates[0].score
 
 
@@ -847,7 +853,19 @@ def _find_count(
         )
         plan = decide(points, wishes, guess, seed)
         ensemble = _run(plan, wishes, n_members, seed, quiet)
-        return _score_counts(plan, ensemble, wishes, seed, quiet)
+        _, _, options = ensemble.origin
+        judges = run_members(
+            plan.seen.points,
+            # Other draws than those of the members.
+            seed + 1,
+            judge_options(options, plan),
+            ceil(n_members / 2),
+            quiet,
+        )
+        evidence = gather_evidence(plan, ensemble.labels)
+        return score_counts(
+            guess, ensemble, judges.labels, evidence, wishes, seed, quiet
+        )
 
     first = COUNT.first_affine if settled.affine else COUNT.first
     with workers.stage("clusters"):
@@ -898,28 +916,27 @@ def judge_options(options: MemberOptions, plan: Plan) -> MemberOptions:
     )
 
 
-def _score_counts(
-    plan: Plan, ensemble: Ensemble, wishes: Wishes, seed: int, workers: Workers
+def score_counts(
+    guess: int,
+    ensemble: Ensemble,
+    judges: NDArray[np.integer],
+    evidence: Evidence,
+    wishes: Wishes,
+    seed: int,
+    workers: Workers,
 ) -> tuple[Count, ...]:
-    """Score numbers of clusters around that of the plan, first coarsely; best first."""
-    _, _, options = ensemble.origin
-    judges = run_members(
-        plan.seen.points,
-        # Other draws than those of the members.
-        seed + 1,
-        judge_options(options, plan),
-        ceil(ensemble.labels.shape[1] / 2),
-        workers,
-    )
+    """Score numbers of clusters around a guess, first coarsely; best first.
+
+    ``judges`` are labels of members that have at most as many clusters as the guess.
+    """
     votes = wishes.cut.votes(ensemble)
-    evidence = gather_evidence(plan, ensemble.labels)
 
     def scored(numbers: Sequence[int]) -> list[Count]:
         best = _best_cuts(numbers, votes, evidence, wishes, seed, workers)
-        return [_judged(n, *best[n], judges.labels) for n in best]
+        return [_judged(n, *best[n], judges) for n in best]
 
     most = max(2, len(evidence.points) // COUNT.points_when_scored)
-    coarse = coarse_grid(plan.n_clusters, most)
+    coarse = coarse_grid(guess, most)
     found = scored(coarse)
     if not found:
         return ()
@@ -977,7 +994,7 @@ def _judged(
     n_clusters: int,
     total: float,
     labels: NDArray[np.int64],
-    judges: NDArray[np.unsignedinteger],
+    judges: NDArray[np.integer],
 ) -> Count:
     """Score a number of clusters by its best cut and by the judges."""
     confirmed = confirmed_clusters(labels, n_clusters, judges)
@@ -1023,7 +1040,7 @@ def fine_grid(best: int, coarse: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def confirmed_clusters(
-    labels: NDArray[np.int64], n_clusters: int, judges: NDArray[np.unsignedinteger]
+    labels: NDArray[np.int64], n_clusters: int, judges: NDArray[np.integer]
 ) -> float:
     """Sum over clusters of their silhouette of votes of the judges, less 0.15.
 

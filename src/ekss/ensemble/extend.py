@@ -89,7 +89,7 @@ class Extension:
         if self.voters is None:
             labels = nearest_flats(squared_residuals(points, self.flats), self.flats)
         else:
-            labels = _most_likely(self.voters, self.member_labels(points))
+            labels = most_likely(self.voters, self.member_labels(points))
         distances = own_distances(points, labels, self.flats)
         scores = self.spreads.scores(distances, labels)
         near = is_near(scores)
@@ -105,7 +105,7 @@ class Extension:
         return np.stack([assign(inside, flats).labels for flats in self.members], 1)
 
 
-def _most_likely(
+def most_likely(
     voters: CategoricalNB, member_labels: NDArray[np.integer]
 ) -> NDArray[Any]:
     """Predict as naive Bayes does, in any thread.
@@ -128,17 +128,26 @@ def learn_extension(
 ) -> Extension:
     """Learn from the clusters of a sample how to label further rows."""
     flats, spreads = described.flats, described.spreads
-    if not ensemble.flats:
+    if not ensemble.models:
         return Extension(preparation, seen.directions, (), None, flats, spreads)
-    categories = [len(member.bases) for member in ensemble.flats]
+    categories = np.array([len(member.bases) for member in ensemble.models])
+    voters = learn_voters(ensemble.labels, labels, categories)
+    return Extension(
+        preparation, seen.directions, ensemble.models, voters, flats, spreads
+    )
+
+
+def learn_voters(
+    member_labels: NDArray[np.integer],
+    labels: NDArray[np.integer],
+    n_labels: NDArray[np.integer],
+) -> CategoricalNB:
+    """Learn how often labels of members go with clusters: naive Bayes."""
     voters = CategoricalNB(
-        alpha=_RULES.smoothing, force_alpha=True, min_categories=np.array(categories)
+        alpha=_RULES.smoothing, force_alpha=True, min_categories=n_labels
     )
     smallest = labels.astype(np.min_scalar_type(int(labels.max())))
-    voters.fit(ensemble.labels, smallest)
-    return Extension(
-        preparation, seen.directions, ensemble.flats, voters, flats, spreads
-    )
+    return voters.fit(member_labels, smallest)
 
 
 def extend(

@@ -21,7 +21,6 @@ from ekss.core.ksubspaces import (
     run_side_by_side,
     squared_norms,
 )
-from ekss.core.linalg import Flats
 from ekss.ensemble.cut import cuts_seconds
 from ekss.runtime.memory import RATES, Stage, Work
 from ekss.runtime.rows import LabelStore
@@ -206,8 +205,9 @@ class Ensemble:
         Largest number of iterations of a member.
     origin : tuple
         Data, seed and kind of members; members of the same origin can be added.
-    flats : tuple of Flats
-        Subspaces of every member, where members keep them; otherwise empty.
+    models : tuple
+        What tells the labels of further points, of every member: its subspaces, or the
+        fitted clusterer. Empty where members keep nothing.
     agreement : float or None
         Share of points on which two halves of the members agree, where it was
         measured last.
@@ -217,7 +217,7 @@ class Ensemble:
     weights: NDArray[np.float64]
     n_iter: int
     origin: tuple[str, int, Any]
-    flats: tuple[Flats, ...] = ()
+    models: tuple[Any, ...] = ()
     agreement: float | None = None
 
     def take(self, rows: Any, members: slice) -> Ensemble:
@@ -227,7 +227,7 @@ class Ensemble:
             self,
             labels=labels,
             weights=self.weights[members],
-            flats=self.flats[members],
+            models=self.models[members],
         )
 
 
@@ -242,7 +242,7 @@ def vote(
     known: Ensemble | None = None,
     store: LabelStore | None = None,
 ) -> Ensemble:
-    """Run members step by step until two halves of them agree.
+    """Run members of one kind step by step until two halves of them agree.
 
     Parameters
     ----------
@@ -266,22 +266,39 @@ def vote(
     Ensemble
         Of as many members as one of the steps.
     """
+
+    def run(count: int, so_far: Ensemble | None) -> Ensemble:
+        return run_members(
+            plan.seen.points, seed, member, count, workers, known=so_far, store=store
+        )
+
+    steps = steps[:1] if plan.is_trivial else steps
+    return grow(run, steps, plan.n_clusters, seed, cluster, workers, known=known)
+
+
+def grow(
+    run: Callable[[int, Ensemble | None], Ensemble],
+    steps: Sequence[int],
+    n_clusters: int,
+    seed: int,
+    cluster: Callable[[Ensemble, NDArray[np.int64]], NDArray[np.int64] | None],
+    workers: Workers,
+    *,
+    known: Ensemble | None = None,
+) -> Ensemble:
+    """Let an ensemble grow step by step until two halves of its members agree.
+
+    ``run(count, so_far)`` returns an ensemble of so many members, which begins with
+    those that there are so far.
+    """
     ensemble, agreement = known, None
     for count, enough in zip_longest(steps, RULES.agreed[: len(steps) - 1]):
-        ensemble = run_members(
-            plan.seen.points,
-            seed,
-            member,
-            count,
-            workers,
-            known=ensemble,
-            store=store,
-        )
-        if enough is None or plan.is_trivial:
+        ensemble = run(count, ensemble)
+        if enough is None:
             break
         with workers.stage("halves"):
             agreement = _halves_agreement(
-                ensemble, plan.n_clusters, seed, cluster, workers.quiet()
+                ensemble, n_clusters, seed, cluster, workers.quiet()
             )
         if agreement >= enough:
             break
@@ -322,10 +339,10 @@ def run_members(
         dtype = np.dtype(np.uint32)
     store = store or LabelStore(None)
     by_member = store.room(count, len(points), dtype)
-    weights, n_iter, flats = np.empty(count), 0, []
+    weights, n_iter, models = np.empty(count), 0, []
     if known is not None:
         by_member[:done], weights[:done] = known.labels.T, known.weights
-        n_iter, flats = known.n_iter, list(known.flats)
+        n_iter, models = known.n_iter, list(known.models)
     first = done // at_once
     batches: Iterator[list[Member]] = workers.map(
         partial(_run_batch, run, first, at_once),
@@ -336,9 +353,9 @@ def run_members(
         if done <= number < count:
             by_member[number], weights[number] = one.labels, one.weight
             n_iter = max(n_iter, one.n_iter)
-            flats += [] if one.flats is None else [one.flats]
+            models += [] if one.flats is None else [one.flats]
     by_member = store.settled(by_member)
-    return Ensemble(by_member.T, weights, n_iter, origin, tuple(flats))
+    return Ensemble(by_member.T, weights, n_iter, origin, tuple(models))
 
 
 def _run_batch(

@@ -6,6 +6,7 @@ from ekss.estimators._base import (
     find_doubts,
     rows_to_doubt,
 )
+from ekss.estimators._consensus import ConsensusClustering
 from ekss.estimators._copkss import CoPKSS
 from ekss.estimators._ekss import EKSS
 from ekss.estimators._ensc import EnSC
@@ -31,6 +32,7 @@ __all__ = [
     "TSC",
     "ClusteringWarning",
     "CoPKSS",
+    "ConsensusClustering",
     "Doubt",
     "EnSC",
     "LabelFreeSearch",

@@ -467,6 +467,27 @@ def checked_rows(
     return rows, names
 
 
+def checked_blocks(estimator: BaseEstimator, X: Any) -> tuple[Rows, dict[str, Any]]:
+    """Check the rows of a fit as :func:`checked_rows` does, but leave them on disk."""
+    missing = missing_of(estimator)
+    rows = as_rows(X, missing)
+    if rows is None or rows.in_memory:
+        points, names = checked_rows(estimator, X)
+        return MemoryRows(points, missing), names
+    _, names = checked_rows(estimator, rows.take(np.arange(min(2, rows.shape[0]))))
+    return rows, names
+
+
+def new_rows(estimator: BaseEstimator, X: ArrayLike) -> Rows:
+    """Check rows after a fit, block by block where they are on disk."""
+    missing = missing_of(estimator)
+    rows = as_rows(X, missing)
+    if rows is None or rows.in_memory:
+        return MemoryRows(_validated(estimator, X, reset=False), missing)
+    _validated(estimator, rows.take(np.arange(1)), reset=False)
+    return rows
+
+
 def store(estimator: Estimator, **fitted: Any) -> Estimator:
     """Give the estimator the attributes of a fit, in place of those it had.
 
@@ -650,7 +671,7 @@ class SubspaceClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         fill = _Filled(
             preparation.completion_by(Flats(self.bases_, self.offsets_)), return_std
         )
-        filled, errors = zip(*self._rows(X).map(fill), strict=True)
+        filled, errors = zip(*new_rows(self, X).map(fill), strict=True)
         if return_std:
             return np.concatenate(filled), np.concatenate(errors)
         return np.concatenate(filled)
@@ -668,17 +689,8 @@ class SubspaceClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         """Return function(squared distances) of blocks of rows."""
         check_is_fitted(self)
         flats = Flats(self.bases_, self.offsets_)
-        rows = self._rows(X)
+        rows = new_rows(self, X)
         return list(rows.map(_Distances(self.preparation_, flats, function)))
-
-    def _rows(self, X: ArrayLike) -> Rows:
-        """Return new rows, checked."""
-        missing = missing_of(self)
-        rows = as_rows(X, missing)
-        if rows is None or rows.in_memory:
-            return MemoryRows(_validated(self, X, reset=False), missing)
-        _validated(self, rows.take(np.arange(1)), reset=False)
-        return rows
 
 
 @dataclass(frozen=True)

@@ -24,15 +24,14 @@ from ekss.estimators._base import (
     check_int_range,
     check_outliers,
     check_workers,
-    checked_rows,
+    checked_blocks,
     int_or_auto,
     is_auto,
-    missing_of,
     seed_of,
     store,
     warn_of_doubts,
 )
-from ekss.runtime.rows import LabelStore, MemoryRows, Rows, as_rows, draw_sample
+from ekss.runtime.rows import LabelStore, MemoryRows, Rows, draw_sample
 from ekss.runtime.workers import one_blas_thread
 
 # Up to so many rows, all of them are voted on: cutting their graph in many ways is
@@ -269,7 +268,7 @@ class EKSS(SubspaceClusterer):
             The fitted estimator.
         """
         workers = check_workers(self.n_jobs, self.verbose)
-        rows, names = self._checked_rows(X)
+        rows, names = checked_blocks(self, X)
         wishes = self._wishes(rows.shape)
         directory = check_directory("labels_dir", wishes.cut.labels_dir)
         known: EarlierFit | None = None
@@ -281,7 +280,7 @@ class EKSS(SubspaceClusterer):
         sample = draw_sample(rows.shape[0], self._sample_size(rows, wishes), seed)
         check_memory(wishes, rows, sample, self.memory_limit, workers)
         with one_blas_thread(), LabelStore(directory) as labels_on_disk:
-            voted = _taken(rows, sample)
+            voted = taken(rows, sample)
             found = cluster(
                 voted,
                 wishes,
@@ -301,16 +300,6 @@ class EKSS(SubspaceClusterer):
         )
         return store(self, **names, **_fitted(found, sample))
 
-    def _checked_rows(self, X: Any) -> tuple[Rows, dict[str, Any]]:
-        """Return all rows, and what the estimator is to remember of them."""
-        missing = missing_of(self)
-        rows = as_rows(X, missing)
-        if rows is None or rows.in_memory:
-            points, names = checked_rows(self, X)
-            return MemoryRows(points, missing), names
-        _, names = checked_rows(self, rows.take(np.arange(min(2, rows.shape[0]))))
-        return rows, names
-
     def _wishes(self, shape: tuple[int, int]) -> Wishes:
         """Check the parameters against the shape of the data."""
         n_samples, n_features = shape
@@ -328,7 +317,7 @@ class EKSS(SubspaceClusterer):
                 "KSSMember"
             )
         cut = CutOptions() if self.cut is None else self.cut
-        _check_cut(cut)
+        check_cut(cut)
         check_bool("warm_start", self.warm_start)
         dims = None
         if not is_auto("subspace_dim", self.subspace_dim, "an integer or a pair"):
@@ -395,7 +384,7 @@ def _check_member(member: Any, n_samples: int) -> None:
         check_int("max_samples", rows, 2, also=', None or "auto"')
 
 
-def _check_cut(cut: Any) -> None:
+def check_cut(cut: Any) -> None:
     """Check the parameter ``cut`` and its own parameters."""
     if not isinstance(cut, CutOptions):
         raise TypeError(f"cut={cut!r} is {type(cut).__name__}; pass CutOptions or None")
@@ -405,7 +394,7 @@ def _check_cut(cut: Any) -> None:
     check_function("score", cut.score)
 
 
-def _taken(rows: Rows, sample: NDArray[np.int64] | None) -> NDArray[np.floating]:
+def taken(rows: Rows, sample: NDArray[np.int64] | None) -> NDArray[np.floating]:
     """Return the rows that are voted on."""
     if sample is None and isinstance(rows, MemoryRows) and rows.in_memory:
         return rows.array

@@ -332,7 +332,8 @@ class Votes:
     labels : ndarray of shape (n_padded, n_samples), unsigned
         Labels member by member, padded to a multiple of eight members.
     table : ndarray of shape (n_padded, n_labels), uint16
-        Integer vote of a member for two points in its cluster k; 0 for padding.
+        Integer vote of a member for two points in its cluster k; 0 for padding, and
+        for the label after the last, which points get that a member says nothing of.
     unit : float
         What an integer vote of 1 is worth, so that similarities lie in [0, 1].
 
@@ -366,7 +367,7 @@ def prepare_votes(
     Parameters
     ----------
     labels : array-like of shape (n_samples, n_members)
-        Non-negative labels of every point in every member.
+        Labels of every point in every member; a negative label is no vote.
     weights : array-like of shape (n_members,), default=None
         Non-negative weight of each member; all 1 if None. The largest weight is
         resolved to 1 part in 4095.
@@ -392,17 +393,16 @@ def prepare_votes(
     >>> nearest_by_votes(votes, q=1).index[:2].tolist()
     [[1], [0]]
     """
-    by_member, weight = _check_labels(labels, weights)
+    by_member, n_labels, weight = _check_labels(labels, weights)
     n_members, n_samples = by_member.shape
-    n_labels = int(by_member.max()) + 1
     value = np.broadcast_to(weight[:, None], (n_members, n_labels))
     if divide_by_size:
         value = value * _inverse_sizes(by_member, n_labels)
     largest = float(value.max())
     unit = largest / LARGEST_VOTE if largest > 0 else 1.0
     padding = -n_members % MEMBERS_AT_ONCE
-    table = np.zeros((n_members + padding, n_labels), np.uint16)
-    table[:n_members] = np.rint(value / unit)
+    table = np.zeros((n_members + padding, int(by_member.max()) + 1), np.uint16)
+    table[:n_members, :n_labels] = np.rint(value / unit)
     if padding:
         empty = np.zeros((padding, n_samples), by_member.dtype)
         by_member = np.concatenate([by_member, empty])
@@ -597,7 +597,7 @@ def coassociation_topq(
     Parameters
     ----------
     labels : array-like of shape (n_samples, n_members)
-        Labels of every point in every member.
+        Labels of every point in every member; a negative label is no vote.
     weights : array-like of shape (n_members,) or None
         Weight of each member; None for equal weights.
     q : int
@@ -634,7 +634,7 @@ def coassociation_dense(
     Parameters
     ----------
     labels : array-like of shape (n_samples, n_members)
-        Labels of every point in every member.
+        Labels of every point in every member; a negative label is no vote.
     weights : array-like of shape (n_members,), default=None
         Weight of each member; all 1 if None.
 
@@ -651,29 +651,36 @@ def coassociation_dense(
            [0.5, 1. , 0.5],
            [0. , 0.5, 1. ]])
     """
-    by_member, weight = _check_labels(labels, weights)
+    by_member, n_labels, weight = _check_labels(labels, weights)
     n = by_member.shape[1]
     total = np.zeros((n, n))
     for member, w in zip(by_member, weight, strict=True):
-        total += w * (member[:, None] == member[None, :])
+        votes = member < n_labels
+        total += w * ((member[:, None] == member[None, :]) & votes)
     return total / len(weight)
 
 
 def _check_labels(
     labels: ArrayLike, weights: ArrayLike | None
-) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """Return labels member by member in their smallest type, and float weights."""
+) -> tuple[NDArray[Any], int, NDArray[np.float64]]:
+    """Return labels member by member, the number of labels, and float weights.
+
+    The labels are in their smallest type; those that are no vote come after all others.
+    """
     array = np.asarray(labels)
     if array.ndim != 2 or 0 in array.shape:
         raise ValueError(
             f"labels has shape {array.shape}; pass (n_samples, n_members) with at "
             "least one point and one member"
         )
-    if array.dtype.kind not in "iu" or array.min() < 0:
-        raise ValueError("labels must be non-negative integers; renumber them from 0")
-    if array.dtype.kind == "i":
-        array = array.astype(np.min_scalar_type(int(array.max())))
-    by_member = np.ascontiguousarray(array.T)
+    if array.dtype.kind not in "iu":
+        raise ValueError(
+            f"labels has the type {array.dtype}; pass integers from 0, and -1 where a "
+            "member says nothing of a point"
+        )
+    by_member, n_labels = _voting_labels(array)
+    if n_labels == 0:
+        raise ValueError("all labels are negative; pass a vote of at least one member")
     n_members = len(by_member)
     weight = np.ones(n_members) if weights is None else np.asarray(weights, np.float64)
     if weight.shape != (n_members,):
@@ -683,14 +690,27 @@ def _check_labels(
         )
     if not np.isfinite(weight).all() or (weight < 0).any():
         raise ValueError("weights must be finite and not negative")
-    return by_member, weight
+    return by_member, n_labels, weight
+
+
+def _voting_labels(labels: NDArray[np.integer]) -> tuple[NDArray[Any], int]:
+    """Return labels member by member, unsigned, and how many of them stand for votes.
+
+    Negative labels, which are no votes, become one label after the last.
+    """
+    n_labels = max(int(labels.max()) + 1, 0)
+    if labels.dtype.kind == "i":
+        if labels.min() < 0:
+            labels = np.where(labels < 0, n_labels, labels)
+        labels = labels.astype(np.min_scalar_type(int(labels.max())))
+    return np.ascontiguousarray(labels.T), n_labels
 
 
 def _inverse_sizes(by_member: NDArray[Any], n_labels: int) -> NDArray[np.float64]:
     """One over cluster size, bounded for tiny clusters; 0 for labels not in use."""
-    n_samples = by_member.shape[1]
-    sizes = np.stack([np.bincount(m, minlength=n_labels) for m in by_member])
-    mean_size = n_samples / np.maximum((sizes > 0).sum(axis=1), 1)
+    counts = [np.bincount(m, minlength=n_labels)[:n_labels] for m in by_member]
+    sizes = np.stack(counts)
+    mean_size = sizes.sum(axis=1) / np.maximum((sizes > 0).sum(axis=1), 1)
     floor = np.maximum(SMALLEST_SIZE_SHARE * mean_size, 1.0)
     return np.where(sizes > 0, 1 / np.maximum(sizes, floor[:, None]), 0.0)
 
@@ -765,7 +785,7 @@ def companion_shares(
     Parameters
     ----------
     member_labels : ndarray of shape (n_points, n_members)
-        Labels of every member.
+        Labels of every member; a negative label is no vote.
     labels : ndarray of shape (n_points,)
         In 0, ..., n_clusters - 1.
     n_clusters : int
@@ -774,7 +794,8 @@ def companion_shares(
     Returns
     -------
     shares : ndarray of shape (n_points, n_clusters)
-        Rows sum to 1, or to less where a point is alone in some members.
+        Rows sum to 1, or to less where a point is alone in some members, or where
+        these say nothing of it.
 
     Notes
     -----
@@ -804,7 +825,7 @@ def shares_of_cuts(
     That is some times faster than one by one; with more than a hundred clusters in
     all there is nothing more to gain.
     """
-    by_member = np.ascontiguousarray(member_labels.T)
+    by_member, n_labels = _voting_labels(member_labels)
     n_members, n_points = by_member.shape
     ends = np.cumsum(n_clusters)
     columns = np.stack(cuts).astype(np.uint32)
@@ -819,6 +840,7 @@ def shares_of_cuts(
         _count_together(some, columns, tables)
         companions = tables[:, :, : ends[0]].sum(axis=2) - 1
         each = np.where(companions > 0, 1 / (np.maximum(companions, 1) * n_members), 0)
+        each[:, n_labels:] = 0
         tables *= each[:, :, None]
         _add_tables(some, tables, each, shares, itself)
     for column in columns:

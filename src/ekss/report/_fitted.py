@@ -76,8 +76,12 @@ class Inputs:
 
     @property
     def votes(self) -> NDArray[Any] | None:
-        """Labels of every member, (n_samples, n_members), if it is an ensemble."""
-        return self._of_points("member_labels_")
+        """Labels of every member, (n_samples, n_members), if it is an ensemble.
+
+        None where members say nothing of some points; the graph then stands for them.
+        """
+        votes = self._of_points("member_labels_")
+        return None if votes is None or votes.min() < 0 else votes
 
     @cached_property
     def graph(self) -> sparse.csr_array | None:

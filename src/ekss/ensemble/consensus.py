@@ -1,0 +1,494 @@
+"""The chain of a consensus: any clusterers vote, the votes are cut, a cut is chosen.
+
+The members are clusterers of scikit-learn's kind, each fitted to rows, columns and
+parameters of its own. What follows, graphs, cuts, the choice among them and further
+rows, is that of :mod:`ekss.ensemble.chain`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from math import ceil
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.model_selection import ParameterSampler
+from sklearn.neighbors import KNeighborsClassifier
+
+from ekss.ensemble.choose import (
+    Chosen,
+    CutScore,
+    Evidence,
+    cut_and_choose,
+    score_cut,
+)
+from ekss.ensemble.cut import cut_once
+from ekss.ensemble.decide import (
+    COUNT,
+    Count,
+    Wishes,
+    estimate_geometry,
+    neighbor_counts,
+    one_graph,
+    score_counts,
+    seek_counts,
+)
+from ekss.ensemble.extend import learn_voters, most_likely
+from ekss.ensemble.prepare import prepare
+from ekss.ensemble.vote import RULES as VOTE
+from ekss.ensemble.vote import Ensemble, grow
+from ekss.runtime.rows import draw_sample
+from ekss.runtime.workers import Workers
+
+IntRange = tuple[int, int]
+
+# What clusters are judged by beside the votes: their centres, their linear subspaces,
+# or nothing.
+GEOMETRIES = ("centers", "subspaces", None)
+
+
+@dataclass(frozen=True)
+class _Rules:
+    """Constants of the consensus."""
+
+    # Clusters of a member for each cluster that is sought, and points of such a piece
+    # at least.
+    pieces: tuple[int, int] = (4, 8)
+    least_points: int = 5
+    # Share of the rows that members without random numbers are fitted to.
+    share_of_rows: float = 0.5
+    # Of the distances to centres in the score, beside overlap^2 and dissent^2 (docs/
+    # experiments.md, "Consensus of k-means").
+    power_of_residual: float = 5.0
+    # Where members cannot tell further rows apart, so many nearest rows do.
+    neighbors: int = 5
+
+
+RULES = _Rules()
+
+
+@dataclass(frozen=True)
+class Bagging:
+    """How members differ from each other.
+
+    Attributes
+    ----------
+    estimators : tuple
+        Clusterers; members take turns among their clones.
+    n_clusters : tuple of int, "auto" or None
+        Smallest and largest number of clusters of a member; "auto" is several for each
+        cluster that is sought, and None leaves the estimators as they are.
+    max_samples : float or "auto"
+        Share of the rows that a member is fitted to; "auto" is all of them for
+        estimators that draw random numbers, and half of them for others.
+    max_features : float
+        Share of the columns.
+    parameters : mapping
+        Further parameters and what their values are drawn from.
+    """
+
+    estimators: tuple[Any, ...]
+    n_clusters: IntRange | Literal["auto"] | None = "auto"
+    max_samples: float | Literal["auto"] = "auto"
+    max_features: float = 1.0
+    parameters: Mapping[str, Any] | None = None
+
+    def settled(self, n_clusters: int, n_samples: int) -> Bagging:
+        """Return the same with the number of clusters that "auto" stands for."""
+        if self.n_clusters != "auto":
+            return self
+        share = min(map(self.share_of_rows, self.estimators))
+        seen = max(2, ceil(share * n_samples))
+        most = max(min(n_clusters, seen), seen // RULES.least_points)
+        low, high = (min(times * n_clusters, most) for times in RULES.pieces)
+        return replace(self, n_clusters=(low, high))
+
+    def share_of_rows(self, estimator: Any) -> float:
+        """Return the share of the rows that members of this kind are fitted to.
+
+        Without random numbers, all of them would say the same of the same rows.
+        """
+        if self.max_samples != "auto":
+            return float(self.max_samples)
+        return 1.0 if _own_names(estimator, "random_state") else RULES.share_of_rows
+
+    def judging(self, guess: int) -> Bagging:
+        """Return members that cannot split clusters: they have at most as many."""
+        if self.n_clusters is None:
+            return self
+        return replace(self, n_clusters=(max(min(2, guess), 3 * guess // 4), guess))
+
+
+@dataclass(frozen=True)
+class FittedMember:
+    """A member that has voted.
+
+    Attributes
+    ----------
+    estimator : object
+        The fitted clusterer.
+    rows, columns : ndarray of int or None
+        What it was fitted to; None is all.
+    labels : ndarray of int
+        Of the rows it was fitted to; negative for noise.
+    """
+
+    estimator: Any
+    rows: NDArray[np.int64] | None
+    columns: NDArray[np.int64] | None
+    labels: NDArray[np.integer]
+
+    @property
+    def can_predict(self) -> bool:
+        """Whether it can tell the clusters of further rows."""
+        return hasattr(self.estimator, "predict")
+
+    def predict(self, X: NDArray[np.floating]) -> NDArray[np.integer]:
+        """Return the clusters of further rows."""
+        seen = X if self.columns is None else X[:, self.columns]
+        found: NDArray[np.integer] = np.asarray(self.estimator.predict(seen))
+        return found
+
+    def votes(self, X: NDArray[np.floating]) -> NDArray[np.int32]:
+        """Return the labels of all rows of the fit, -1 for those it says nothing of."""
+        if self.rows is None:
+            return np.maximum(self.labels, -1).astype(np.int32)
+        if self.can_predict:
+            return np.maximum(self.predict(X), -1).astype(np.int32)
+        labels = np.full(len(X), -1, np.int32)
+        labels[self.rows] = np.maximum(self.labels, -1)
+        return labels
+
+
+def fit_member(
+    X: NDArray[np.floating], bagging: Bagging, seed: int, number: int
+) -> FittedMember:
+    """Fit one member: a function of the data, the seed and its number."""
+    rng = np.random.default_rng([seed, number])
+    estimator = clone(bagging.estimators[number % len(bagging.estimators)])
+    rows = _drawn(len(X), bagging.share_of_rows(estimator), 2, rng)
+    columns = _drawn(X.shape[1], bagging.max_features, 1, rng)
+    seen = X if rows is None else X[rows]
+    seen = seen if columns is None else seen[:, columns]
+    drawn: dict[str, Any] = {}
+    if bagging.parameters:
+        state = int(rng.integers(2**31))
+        sampler = ParameterSampler(bagging.parameters, 1, random_state=state)
+        drawn |= next(iter(sampler))
+    name = count_parameter(estimator)
+    span = bagging.n_clusters
+    if isinstance(span, tuple) and name is not None and name not in drawn:
+        low, high = (min(n, len(seen)) for n in span)
+        drawn[name] = int(rng.integers(low, high + 1))
+    for name in _own_names(estimator, "random_state"):
+        drawn.setdefault(name, int(rng.integers(2**31)))
+    estimator.set_params(**drawn)
+    labels = np.asarray(estimator.fit_predict(seen))
+    if labels.shape != (len(seen),) or labels.dtype.kind not in "iu":
+        raise ValueError(
+            f"{type(estimator).__name__} gave labels of shape {labels.shape} and type "
+            f"{labels.dtype} for {len(seen)} rows; members must give an integer per row"
+        )
+    return FittedMember(estimator, rows, columns, labels)
+
+
+def count_parameter(estimator: Any) -> str | None:
+    """Return the parameter that holds the number of clusters; None if there is none.
+
+    In a pipeline it is that of the last step which has one.
+    """
+    found = _own_names(estimator, "n_clusters")
+    if found:
+        return found[-1]
+    # Mixture models name it otherwise.
+    return "n_components" if "n_components" in estimator.get_params() else None
+
+
+def _own_names(estimator: Any, ending: str) -> list[str]:
+    """Return the parameters of an estimator, or of its parts, that have this name.
+
+    Those of the last step of a pipeline come last.
+    """
+    names = estimator.get_params()
+    return [name for name in names if name.split("__")[-1] == ending]
+
+
+def _drawn(
+    count: int, share: float, fewest: int, rng: np.random.Generator
+) -> NDArray[np.int64] | None:
+    """Draw a share of so many things, ascending; None is all of them."""
+    # A share that stands for a number is a little above it at times.
+    size = min(count, max(fewest, ceil(share * count - 1e-6)))
+    if size == count:
+        return None
+    return np.sort(rng.choice(count, size, replace=False))
+
+
+def run_clusterers(
+    X: NDArray[np.floating],
+    bagging: Bagging,
+    seed: int,
+    workers: Workers,
+    count: int,
+    so_far: Ensemble | None,
+) -> Ensemble:
+    """Return an ensemble of so many members, which begins with those so far."""
+    labels = [] if so_far is None else list(so_far.labels.T)
+    models = () if so_far is None else so_far.models
+    first = len(labels)
+    run = partial(_run_one, X, bagging, seed, first)
+    added = list(workers.map(run, count - first, "members"))
+    labels += [votes for votes, _ in added]
+    models += tuple(model for _, model in added)
+    by_member = np.stack(labels)
+    if by_member.max() < 0:
+        raise ValueError(
+            f"all {count} members call every row noise; change the parameters of "
+            f"{type(bagging.estimators[0]).__name__}"
+        )
+    return Ensemble(by_member.T, np.ones(count), 0, ("", seed, bagging), models)
+
+
+def _run_one(
+    X: NDArray[np.floating], bagging: Bagging, seed: int, first: int, number: int
+) -> tuple[NDArray[np.int32], FittedMember]:
+    """Fit a member and let it vote; a function of the module, so that processes can."""
+    member = fit_member(X, bagging, seed, first + number)
+    return member.votes(X), member
+
+
+@dataclass(frozen=True)
+class Consensus:
+    """What a consensus comes to.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_samples,)
+        Cluster of each point; -1 where no member puts it into a cluster.
+    ensemble : Ensemble
+        Votes of the members, -1 where they say nothing.
+    chosen : Chosen
+        The cut of lowest score, and the others.
+    n_clusters : int
+        Number of clusters.
+    counts : tuple of Count
+        Numbers of clusters that were compared, best first; empty if it was given.
+    """
+
+    labels: NDArray[np.int64]
+    ensemble: Ensemble
+    chosen: Chosen
+    n_clusters: int
+    counts: tuple[Count, ...] = ()
+
+
+def agree(
+    X: NDArray[np.floating],
+    wishes: Wishes,
+    bagging: Bagging,
+    geometry: str | None,
+    seed: int,
+    workers: Workers,
+) -> Consensus:
+    """Let members cluster the rows, and cut their votes into clusters.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Rows, as members see them.
+    wishes : Wishes
+        ``n_clusters``, ``n_members``, ``n_neighbors`` and ``cut`` are heeded.
+    bagging : Bagging
+        How members differ.
+    geometry : {"centers", "subspaces", None}
+        What cuts are judged by beside the votes.
+    seed : int
+    workers : Workers
+
+    Returns
+    -------
+    Consensus
+    """
+    counts: tuple[Count, ...] = ()
+    n_clusters = wishes.n_clusters
+    if n_clusters is None:
+        counts = _find_counts(X, wishes, bagging, geometry, seed, workers)
+        n_clusters = counts[0].n_clusters if counts else 1
+    bagging = bagging.settled(n_clusters, len(X))
+    steps = VOTE.steps if wishes.n_members is None else (wishes.n_members,)
+    ensemble = grow(
+        partial(run_clusterers, X, bagging, seed, workers),
+        steps[:1] if n_clusters in (1, len(X)) else steps,
+        n_clusters,
+        seed,
+        partial(_cluster_some, X, wishes, n_clusters, geometry, seed),
+        workers,
+    )
+    return replace(
+        consensus_of(ensemble, X, n_clusters, wishes, geometry, seed, workers),
+        counts=counts,
+    )
+
+
+def consensus_of(
+    ensemble: Ensemble,
+    X: NDArray[np.floating] | None,
+    n_clusters: int,
+    wishes: Wishes,
+    geometry: str | None,
+    seed: int,
+    workers: Workers,
+) -> Consensus:
+    """Cut votes that are there into clusters; without rows, votes alone judge."""
+    n_samples = len(ensemble.labels)
+    neighbors = neighbor_counts(n_samples, n_clusters)
+    if wishes.n_neighbors is not None:
+        neighbors = (wishes.n_neighbors,)
+    chosen = None
+    if n_clusters not in (1, n_samples):
+        chosen = cut_and_choose(
+            ensemble,
+            n_clusters,
+            neighbors,
+            evidence_of(X, ensemble.labels, n_clusters, geometry),
+            wishes.cut,
+            seed,
+            workers,
+        )
+    if chosen is None:
+        q = one_graph(wishes, n_samples, n_clusters)
+        found, graph = cut_once(
+            wishes.cut.votes(ensemble), n_clusters, q, wishes.cut, seed, workers
+        )
+        chosen = Chosen(found.labels, q, graph, found.embedding, found.eigenvalues)
+    silent = (ensemble.labels < 0).all(axis=1)
+    labels = np.where(silent, -1, chosen.labels)
+    return Consensus(labels, ensemble, chosen, n_clusters)
+
+
+def evidence_of(
+    X: NDArray[np.floating] | None,
+    member_labels: NDArray[np.integer],
+    n_clusters: int,
+    geometry: str | None,
+) -> Evidence:
+    """Bring together what cuts are judged by."""
+    if X is None or geometry is None:
+        nothing = np.empty((len(member_labels), 0))
+        return Evidence(nothing, (), member_labels=member_labels)
+    centers = geometry == "centers"
+    points = prepare(X, unit=not centers, affine=centers).rows
+    dims: tuple[int, ...] = (0,)
+    if not centers:
+        rng = np.random.default_rng(0)
+        dims = estimate_geometry(points, n_clusters, rng, affine=False).judged
+    return Evidence(points, dims, centers, member_labels=member_labels)
+
+
+def score_by_centers(labels: NDArray[np.int64], evidence: Evidence) -> CutScore:
+    """Measure a partition by its centres and by the votes.
+
+    As :func:`ekss.ensemble.score_cut`, but with the fifth power of the residual: that
+    to centres varies much less from cut to cut than that to subspaces.
+    """
+    score = score_cut(labels, evidence)
+    return replace(score, residual=score.residual**RULES.power_of_residual)
+
+
+def _cluster_some(
+    X: NDArray[np.floating],
+    wishes: Wishes,
+    n_clusters: int,
+    geometry: str | None,
+    seed: int,
+    half: Ensemble,
+    rows: NDArray[np.int64],
+) -> NDArray[np.int64] | None:
+    """Cluster some of the rows by half of the members: the best cut of one graph."""
+    q = one_graph(wishes, len(rows), n_clusters)
+    evidence = evidence_of(X[rows], half.labels, n_clusters, geometry)
+    chosen = cut_and_choose(
+        half, n_clusters, [q], evidence, wishes.cut, seed, Workers(1)
+    )
+    return None if chosen is None else chosen.labels
+
+
+def _find_counts(
+    X: NDArray[np.floating],
+    wishes: Wishes,
+    bagging: Bagging,
+    geometry: str | None,
+    seed: int,
+    workers: Workers,
+) -> tuple[Count, ...]:
+    """Score numbers of clusters on some of the rows, as EKSS does; best first."""
+    sample = draw_sample(len(X), COUNT.rows, seed)
+    few = X if sample is None else X[sample]
+    n_members = min(wishes.n_members or COUNT.members, COUNT.members)
+    quiet = workers.quiet()
+
+    def score_around(guess: int) -> tuple[Count, ...]:
+        members = bagging.settled(guess, len(few))
+        ensemble = run_clusterers(few, members, seed, quiet, n_members, None)
+        # Other draws than those of the members.
+        judges = run_clusterers(
+            few, members.judging(guess), seed + 1, quiet, ceil(n_members / 2), None
+        )
+        evidence = evidence_of(few, ensemble.labels, guess, geometry)
+        return score_counts(
+            guess, ensemble, judges.labels, evidence, wishes, seed, quiet
+        )
+
+    with workers.stage("clusters"):
+        return seek_counts(score_around, len(few), COUNT.first)
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """How further rows get their clusters.
+
+    By the clusters that members put them into, as naive Bayes weighs them; or, where
+    members cannot tell, by the nearest rows that were voted on.
+
+    Attributes
+    ----------
+    models : tuple of FittedMember
+        Members that are asked; empty where the nearest rows are.
+    guess : object
+        The fitted classifier of labels of members, or of rows.
+    """
+
+    models: tuple[FittedMember, ...]
+    guess: Any
+
+    def __call__(self, block: NDArray[np.floating], first_row: int) -> NDArray[Any]:
+        """Return the clusters of a block of rows."""
+        if not self.models:
+            found: NDArray[Any] = self.guess.predict(block)
+            return found
+        labels = np.stack([model.predict(block) for model in self.models], axis=1)
+        # The last is for rows of which a member says nothing.
+        n_labels = self.guess.n_categories_ - 1
+        # Labels that the fit has not seen say nothing, as noise does.
+        unknown = (labels < 0) | (labels > n_labels)
+        return most_likely(self.guess, np.where(unknown, n_labels, labels))
+
+
+def learn_assignment(
+    X: NDArray[np.floating], ensemble: Ensemble, labels: NDArray[np.int64]
+) -> Assignment:
+    """Learn from clustered rows how to assign further ones."""
+    models, voted = ensemble.models, labels >= 0
+    if models and all(model.can_predict for model in models):
+        n_labels = ensemble.labels.max(axis=0) + 1
+        # One more for rows of which a member says nothing.
+        votes = np.where(ensemble.labels < 0, n_labels, ensemble.labels)
+        voters = learn_voters(votes[voted], labels[voted], n_labels + 1)
+        return Assignment(models, voters)
+    count = min(RULES.neighbors, int(voted.sum()))
+    nearest = KNeighborsClassifier(count).fit(X[voted], labels[voted])
+    return Assignment((), nearest)
