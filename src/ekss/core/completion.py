@@ -249,10 +249,10 @@ def hold_out(
     # The least likely entry of every row stays.
     last = np.where(seen, chances, -1.0).argmax(axis=1)
     held[np.arange(len(rows)), last] = False
-    places = np.nonzero(held)
+    row, column = np.nonzero(held)
     kept = np.where(held, np.nan, rows)
     lengths = observe(kept, unit=True).lengths
-    return HeldOut(kept, places, rows[places], lengths[places[0]])
+    return HeldOut(kept, (row, column), rows[row, column], lengths[row])
 
 
 def completion_of(

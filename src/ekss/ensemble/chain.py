@@ -207,7 +207,8 @@ def cluster(
     same = known if known is not None and known.origin == origin else None
     completion = None
     if has_holes(voted):
-        completion, last = same.completion if same else None, None
+        completion = same.completion if same else None
+        last: EarlierFit | None = None
         if completion is None:
             completion, last = _complete(voted, wishes, seed, workers)
         voted = completion(voted)

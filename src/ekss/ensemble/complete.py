@@ -108,7 +108,9 @@ def complete(
     sample = draw_sample(len(rows), clustered_rows(len(rows), n_clusters), seed)
     some = rows if sample is None else rows[sample]
     with workers.stage("missing entries"):
-        held = hold_out(some, _RULES.held, np.random.default_rng(seed))
+        # Holes may have been drawn by the seed itself, and would be drawn again.
+        own = np.random.SeedSequence(seed, spawn_key=(0, 1))
+        held = hold_out(some, _RULES.held, np.random.default_rng(own))
         found, unaware = _by_clusters(held, some, cluster)
         calibration = held.calibration(unaware)
         if sample is not None:
