@@ -1,5 +1,7 @@
 """Low-rank Gaussians fitted to observed entries, against slow and obvious ones."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,8 @@ from ekss.core.completion import (
     Completion,
     completion_of,
     fit_completion,
+    fit_one,
+    hold_out,
     observe,
     refine,
     solve_packed,
@@ -175,3 +179,44 @@ def test_rows_of_zeros_are_completed_by_zeros():
         rows, np.zeros((10, 4)), everyone, 2, unit=True, affine=False
     )
     np.testing.assert_array_equal(model(rows), np.zeros((10, 4)))
+
+
+def test_entries_are_held_out_and_no_row_loses_all():
+    rng = np.random.default_rng(7)
+    rows = with_holes(rng.standard_normal((200, 10)), 0.3, rng)
+    rows[:50, 1:] = np.nan
+    rows[:50, 0] = 1.0
+    held = hold_out(rows, 0.2, rng)
+    np.testing.assert_array_equal(held.values, rows[held.places])
+    assert np.isnan(held.rows[held.places]).all()
+    assert np.isnan(held.rows).sum() == np.isnan(rows).sum() + len(held.values)
+    assert not np.isnan(held.rows).all(axis=1).any()
+    assert 0.1 < len(held.values) / (~np.isnan(rows)).sum() < 0.25
+
+
+@pytest.mark.parametrize("true_rank", [4, 18])
+def test_one_gaussian_has_the_directions_that_held_out_entries_need(true_rank):
+    rng = np.random.default_rng(8)
+    whole = rng.standard_normal((150, true_rank)) @ rng.standard_normal((true_rank, 50))
+    whole += 0.3 * rng.standard_normal(whole.shape)
+    rows = with_holes(whole, 0.2, rng)
+    held = hold_out(rows, 0.1, rng)
+    model, error = fit_one(held)
+    # The ladder is 5, 10, 20: the first that holds the true ones.
+    assert model.loadings.shape[2] == {4: 5, 18: 20}[true_rank]
+    assert error == held.error(model) < 0.1
+
+
+@pytest.mark.parametrize("factor", [0.5, 1.0, 10.0])
+def test_calibration_is_the_ratio_of_errors_to_standard_errors(factor):
+    rng = np.random.default_rng(9)
+    model = some_completion(rng, n_components=1, n_features=30, rank=3)
+    noise = rng.standard_normal((300, 30)) * np.sqrt(model.noise[0])
+    whole = rng.standard_normal((300, 3)) @ model.loadings[0].T + noise
+    held = hold_out(whole, 0.2, rng)
+    wrong = replace(
+        model,
+        loadings=model.loadings * factor,
+        noise=model.noise * factor**2,
+    )
+    assert abs(held.calibration(wrong) * factor - 1) < 0.1

@@ -31,8 +31,18 @@ class _Rules:
     # of the best are made.
     work: float = 2e11
     fewest: int = 10
-    # Iterations on many rows, after those on a sample of them.
+    # Iterations on all rows and entries, after those on some of them.
     refined: int = 5
+    # Numbers of directions that are tried for one Gaussian, each followed by the next
+    # while held-out entries gain by more than this share.
+    ranks: tuple[int, ...] = (5, 10, 20, 40, 80)
+    gain: float = 0.02
+    # It is settled when its noise changes by less than this share, which takes some
+    # five iterations, but many where there is no noise.
+    settled: float = 0.05
+    # Errors of more standard errors than this count as so many: single rows in a wrong
+    # cluster shall not blow up the errors of all.
+    wild: float = 10.0
     # The fit ends when the log-likelihood of a row changes by less.
     tol: float = 1e-4
     # Memberships are first softened by the number of observed entries of a row, then
@@ -74,6 +84,9 @@ class Completion:
         length that its observed entries suggest.
     scale : float
         What other rows are divided by, so that no square over- or underflows.
+    calibration : float
+        Factor of standard errors. The model alone takes its subspaces for right;
+        entries that were held out tell how far it is off.
     """
 
     loadings: Floats
@@ -82,6 +95,7 @@ class Completion:
     shares: Floats
     unit: bool
     scale: float = 1.0
+    calibration: float = 1.0
 
     def __call__(self, rows: NDArray[np.floating]) -> NDArray[np.floating]:
         """Return the rows with missing entries filled in; others stay as they are."""
@@ -109,15 +123,17 @@ class Completion:
             lengths = seen.lengths[:, None]
             filled[some] = np.where(seen.mask, rows[some], mean * lengths)
             if variance is not None:
-                errors[some] = np.where(seen.mask, 0, np.sqrt(variance) * lengths)
+                found = np.sqrt(variance) * lengths * self.calibration
+                errors[some] = np.where(seen.mask, 0, found)
         return filled, errors
 
     def _posterior(
         self, seen: Observed, *, with_errors: bool
     ) -> tuple[Floats, Floats | None]:
         """Return mean and variance of all entries, given those observed."""
-        likely = _log_joint(self, seen)
-        odds = _normalised(likely)
+        odds = np.ones((len(seen.values), 1))
+        if len(self.loadings) > 1:
+            odds = _normalised(_log_joint(self, seen))
         mean = np.zeros(seen.values.shape)
         square = np.zeros(seen.values.shape) if with_errors else None
         for k in range(len(self.loadings)):
@@ -178,6 +194,67 @@ def observe(rows: NDArray[np.floating], *, unit: bool, scale: float = 1.0) -> Ob
     return Observed(values, mask, lengths)
 
 
+@dataclass(frozen=True)
+class HeldOut:
+    """Observed entries that a fit does not see, to measure it by.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_samples, n_features)
+        With NaN for missing entries and for those that are held out.
+    places : tuple of ndarray
+        Row and column of every entry that is held out.
+    values : ndarray of shape (n_held,)
+        The entries.
+    lengths : ndarray of shape (n_held,)
+        Length of the row of each entry, as its other entries suggest.
+    """
+
+    rows: NDArray[np.floating]
+    places: tuple[NDArray[np.integer], NDArray[np.integer]]
+    values: NDArray[np.floating]
+    lengths: Floats
+
+    def error(self, model: Completion) -> float:
+        """Return the squared error of the entries in rows of unit length.
+
+        As a share of their squares: 1 is no better than zeros.
+        """
+        squares = float(np.square(self.values / self.lengths).sum())
+        if squares == 0:
+            return 0.0
+        off = (model(self.rows)[self.places] - self.values) / self.lengths
+        return float(np.square(off).sum()) / squares
+
+    def calibration(self, model: Completion) -> float:
+        """Return by how much errors are larger than the standard errors of a model."""
+        filled, errors = replace(model, calibration=1.0).estimate(self.rows)
+        errors = errors[self.places]
+        off = np.abs(filled[self.places] - self.values)
+        known = errors > 0
+        if not known.any():
+            return 1.0
+        ratios = np.minimum(off[known] / errors[known], _RULES.wild)
+        return float(np.sqrt(np.square(ratios).mean()))
+
+
+def hold_out(
+    rows: NDArray[np.floating], share: float, rng: np.random.Generator
+) -> HeldOut:
+    """Hold out a share of the observed entries: one at least, never all of a row."""
+    seen = ~np.isnan(rows)
+    chances = np.where(seen, rng.random(rows.shape), 2.0)
+    held = chances < share
+    held.flat[chances.argmin()] = True
+    # The least likely entry of every row stays.
+    last = np.where(seen, chances, -1.0).argmax(axis=1)
+    held[np.arange(len(rows)), last] = False
+    row, column = np.nonzero(held)
+    kept = np.where(held, np.nan, rows)
+    lengths = observe(kept, unit=True).lengths
+    return HeldOut(kept, (row, column), rows[row, column], lengths[row])
+
+
 def completion_of(
     flats: Flats,
     *,
@@ -215,6 +292,28 @@ def completion_of(
     )
 
 
+def fit_one(held: HeldOut) -> tuple[Completion, float]:
+    """Fit one low-rank Gaussian to all rows, of unit length; return it and its error.
+
+    Its number of directions is doubled as long as held-out entries gain.
+    """
+    rows = held.rows
+    most = max(1, min(rows.shape[1] // 2, len(rows) // 3))
+    seen = observe(rows, unit=True)
+    everyone = np.zeros(len(rows), np.int64)
+    filled = seen.values
+    found: list[tuple[Completion, float]] = []
+    for rank in sorted({min(rank, most) for rank in _RULES.ranks}):
+        begun = _first(seen, filled, everyone, rank, affine=False)
+        model, _ = _climb(replace(begun, unit=True), seen, _RULES.most)
+        error = held.error(model)
+        if found and error > (1 - _RULES.gain) * found[-1][1]:
+            break
+        found.append((model, error))
+        filled = model(rows) / seen.lengths[:, None]
+    return found[-1]
+
+
 def fit_completion(
     rows: NDArray[np.floating],
     filled: NDArray[np.floating],
@@ -224,6 +323,7 @@ def fit_completion(
     unit: bool,
     affine: bool,
     scale: float = 1.0,
+    to_the_end: bool = True,
 ) -> Completion:
     """Fit one component per cluster to the observed entries, by the EM algorithm.
 
@@ -244,23 +344,27 @@ def fit_completion(
         Whether components may miss the origin.
     scale : float, default=1.0
         What rows are divided by otherwise.
+    to_the_end : bool, default=True
+        Whether to follow the best start further than the few iterations.
 
     Returns
     -------
     Completion
     """
-    seen = observe(rows, unit=unit, scale=scale)
-    inside = filled / seen.lengths[:, None]
     n_components = int(starts[0].max()) + 1
     iteration = rows.size * n_components * rank * (rank + 1) // 2
     affordable = int(_RULES.work // iteration)
-    begun = [
-        _first(seen, inside, labels, rank, affine=affine)
-        for labels in starts[: max(1, affordable // _RULES.trial)]
-    ]
-    begun = [replace(one, unit=unit, scale=scale) for one in begun]
-    tried = [_climb(one, seen, _RULES.trial, warm=True) for one in begun]
+    seen = observe(rows, unit=unit, scale=scale)
+    tried = []
+    for labels in starts[: max(1, affordable // _RULES.trial)]:
+        begun = _first(
+            seen, filled / seen.lengths[:, None], labels, rank, affine=affine
+        )
+        begun = replace(begun, unit=unit, scale=scale)
+        tried.append(_climb(begun, seen, _RULES.trial, warm=True))
     best, _ = max(tried, key=lambda found: found[1])
+    if not to_the_end:
+        return best
     n_iter = max(_RULES.fewest, min(_RULES.most, affordable))
     return _climb(best, seen, n_iter)[0]
 
@@ -275,7 +379,7 @@ def likely_work(entries: int, rank: int) -> float:
 
 
 def refine(model: Completion, rows: NDArray[np.floating]) -> Completion:
-    """Fit a completion that was found on some rows to more of them."""
+    """Fit a completion that was found on some rows or entries to more of them."""
     seen = observe(rows, unit=model.unit, scale=model.scale)
     return _climb(model, seen, _RULES.refined)[0]
 
@@ -317,6 +421,8 @@ def _climb(
 ) -> tuple[Completion, float]:
     """Raise the likelihood; return the components and the last one, per row."""
     energy = max(float((seen.values**2).sum() / seen.mask.sum()), _RULES.least)
+    if len(model.loadings) == 1:
+        return _climb_one(model, seen, n_iter, energy), 0.0
     heat = float(seen.mask.sum(axis=1).mean()) if warm else 1.0
     before = -np.inf
     for _ in range(n_iter):
@@ -328,6 +434,19 @@ def _climb(
             break
         before, heat = reached, heat * _RULES.cooling
     return model, float(_log_sum(_log_joint(model, seen)).mean())
+
+
+def _climb_one(
+    model: Completion, seen: Observed, n_iter: int, energy: float
+) -> Completion:
+    """Raise the likelihood of one component, which all rows belong to."""
+    everyone = np.ones((len(seen.values), 1))
+    for _ in range(n_iter):
+        before = float(model.noise[0])
+        model = _maximised(model, seen, everyone, energy)
+        if abs(float(model.noise[0]) - before) < _RULES.settled * before:
+            break
+    return model
 
 
 @dataclass(frozen=True)

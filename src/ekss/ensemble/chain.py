@@ -204,13 +204,18 @@ def cluster(
     >>> sorted(set(labels.tolist()))
     [0, 1]
     """
-    origin = fingerprint(voted), seed, replace(wishes, n_members=None, outliers=None)
+    origin = _origin(voted, wishes, seed)
     same = known if known is not None and known.origin == origin else None
     completion = None
     if has_holes(voted):
         completion = same.completion if same else None
-        completion = completion or _complete(voted, wishes, seed, workers)
+        last: EarlierFit | None = None
+        if completion is None:
+            completion, last = _complete(voted, wishes, seed, workers)
         voted = completion(voted)
+        if last is not None and last.origin == _origin(voted, wishes, seed):
+            # These rows have been clustered already, to see whether clusters change.
+            same, known = last, known or last
     settled = same.settled if same else settle(voted, wishes, seed, workers)
     points = prepare(
         voted,
@@ -268,9 +273,14 @@ def cluster(
 
 def _complete(
     rows: NDArray[np.floating], wishes: Wishes, seed: int, workers: Workers
-) -> Completion:
-    """Find subspaces that fill in missing entries, by small fits to filled rows."""
+) -> tuple[Completion, EarlierFit]:
+    """Find subspaces that fill in missing entries, by small fits to filled rows.
+
+    The last of these fits comes with them.
+    """
     from ekss.ensemble.complete import Begun, complete
+
+    fits: list[EarlierFit] = []
 
     def begin(filled: NDArray[np.floating]) -> Begun:
         q = wishes.n_neighbors
@@ -281,6 +291,7 @@ def _complete(
             outliers=None,
         )
         found = cluster(filled, few, seed, workers.quiet())
+        fits[:] = [found.known]
         others = [candidate.labels for candidate in found.chosen.candidates]
         removed = found.preparation.removed
         return Begun(
@@ -291,7 +302,14 @@ def _complete(
             affine=found.settled.affine,
         )
 
-    return complete(rows, begin, wishes.n_clusters or COUNT.first, seed, workers)
+    n_clusters = wishes.n_clusters or COUNT.first
+    completion = complete(rows, begin, n_clusters, seed, workers)
+    return completion, fits[0]
+
+
+def _origin(rows: NDArray[np.floating], wishes: Wishes, seed: int) -> tuple[Any, ...]:
+    """Return what tells whether two fits settle the same."""
+    return fingerprint(rows), seed, replace(wishes, n_members=None, outliers=None)
 
 
 def _cut_and_choose(

@@ -2,20 +2,25 @@
 
 Rows are filled in by one Gaussian for all, clustered, and filled in again by one
 subspace per cluster, which is fitted to the observed entries alone; and so on until the
-clusters stay the same. The chain itself only ever sees complete rows.
+clusters stay the same. Where subspaces of clusters do not tell held-out entries better
+than the Gaussian for all, it is kept. The chain itself only ever sees complete rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ekss.core.completion import (
     Completion,
+    HeldOut,
     fit_completion,
+    fit_one,
+    hold_out,
     likely_work,
     refine,
 )
@@ -33,8 +38,12 @@ class _Rules:
     # Rows that are clustered to find the subspaces, at least and per cluster.
     rows: int = 2000
     rows_per_cluster: int = 100
-    # Directions of the Gaussian for all rows: as many as some subspaces need together.
-    first_rank: int = 20
+    # Share of the observed entries by which models are compared and their standard
+    # errors are measured.
+    held: float = 0.05
+    # A Gaussian for all rows whose squared error is a larger share of the squares of
+    # the entries says nothing against subspaces of clusters that are not found yet.
+    telling: float = 0.25
     # Clusterings at most; the second one gains from dimensions that are estimated
     # from better fillings (docs/experiments.md, "Missing entries").
     rounds: int = 3
@@ -99,25 +108,48 @@ def complete(
     sample = draw_sample(len(rows), clustered_rows(len(rows), n_clusters), seed)
     some = rows if sample is None else rows[sample]
     with workers.stage("missing entries"):
-        found = _first(some)
-        before: NDArray[np.int64] | None = None
-        for _ in range(_RULES.rounds):
-            filled = found(some)
-            begun = cluster(filled)
-            best = begun.labels[0]
-            if before is not None and matched_share(best, before) >= _RULES.same:
-                break
-            before = best
-            found = fit_completion(
-                some,
-                filled,
-                _different(begun.labels),
-                begun.rank,
-                unit=begun.unit,
-                affine=begun.affine,
-                scale=1.0 if begun.unit else _scale_of(some),
-            )
-        return found if sample is None else refine(found, rows)
+        # Holes may have been drawn by the seed itself, and would be drawn again.
+        own = np.random.SeedSequence(seed, spawn_key=(0, 1))
+        held = hold_out(some, _RULES.held, np.random.default_rng(own))
+        found, unaware = _by_clusters(held, some, cluster)
+        calibration = held.calibration(unaware)
+        if sample is not None:
+            found = refine(found, rows)
+        return replace(found, calibration=calibration)
+
+
+def _by_clusters(
+    held: HeldOut,
+    rows: NDArray[np.floating],
+    cluster: Callable[[NDArray[np.floating]], Begun],
+) -> tuple[Completion, Completion]:
+    """Return one Gaussian for all rows or one per cluster, by held-out entries.
+
+    Fitted to all entries first; then the same without those that are held out.
+    """
+    for_all, error = fit_one(held)
+    found = refine(for_all, rows)
+    before: NDArray[np.int64] | None = None
+    for _ in range(_RULES.rounds):
+        filled = found(rows)
+        begun = cluster(filled)
+        best = begun.labels[0]
+        if before is not None and matched_share(best, before) >= _RULES.same:
+            break
+        fit = partial(
+            fit_completion,
+            rank=begun.rank,
+            unit=begun.unit,
+            affine=begun.affine,
+            scale=1.0 if begun.unit else _scale_of(rows),
+        )
+        if before is None and error < _RULES.telling:
+            tried = fit(held.rows, for_all(held.rows), [best], to_the_end=False)
+            if held.error(tried) > error:
+                return found, for_all
+        before = best
+        found = fit(rows, filled, _different(begun.labels))
+    return found, refine(found, held.rows)
 
 
 def clustered_rows(n_samples: int, n_clusters: int) -> int:
@@ -135,14 +167,6 @@ def complete_cost(work: Work, small: Estimate) -> Stage:
     held = work.voted * work.n_features * (8 + 1 + 2 * work.itemsize)
     stages = (stage.bytes for stage in small.stages.values())
     return Stage(seconds, held + max(stages))
-
-
-def _first(rows: NDArray[np.floating]) -> Completion:
-    """Return one Gaussian for all rows."""
-    rank = max(1, min(_RULES.first_rank, rows.shape[1] // 2, len(rows) // 3))
-    everyone = np.zeros(len(rows), np.int64)
-    zeros = np.where(np.isnan(rows), 0, rows)
-    return fit_completion(rows, zeros, [everyone], rank, unit=True, affine=False)
 
 
 def _different(clusterings: Sequence[NDArray[np.int64]]) -> list[NDArray[np.int64]]:

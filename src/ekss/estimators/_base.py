@@ -641,10 +641,11 @@ class SubspaceClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
     def impute(
         self, X: ArrayLike, *, return_std: bool = False
     ) -> NDArray[np.floating] | tuple[NDArray[np.floating], NDArray[np.floating]]:
-        """Fill in missing entries from the subspaces of the clusters.
+        """Fill in missing entries from the subspaces that the fit found.
 
         A row is weighed by how likely it comes from each cluster, given its observed
-        entries; a missing entry is its expected value.
+        entries; a missing entry is its expected value. Where one Gaussian for all rows
+        told entries that were held out better than the clusters did, it fills in.
 
         Parameters
         ----------

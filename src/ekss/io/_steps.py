@@ -124,6 +124,7 @@ def pack_step(fitted: Any, kinds: dict[str, Kind]) -> Step:
             description["completion"] = {
                 "unit": completion.unit,
                 "scale": completion.scale,
+                "calibration": completion.calibration,
             }
     if hasattr(fitted, "feature_names_in_"):
         description["feature_names"] = [str(n) for n in fitted.feature_names_in_]
@@ -237,9 +238,16 @@ def _restored_completion(description: Any, arrays: Arrays) -> Any:
     need(len(noise) > 0 and (noise > 0).all(), "noise is not positive")
     need((shares >= 0).all() and abs(shares.sum() - 1) < _SLACK, "shares are no shares")
 
+    # Files of earlier versions do not have it.
+    calibration = description.get("calibration", 1.0)
+    if type(calibration) is not float or not 0 <= calibration < math.inf:
+        shown = one_line(repr(calibration))
+        raise Unsound(f"calibration={shown} is not a number of 0 or more")
+
     from ekss.core.completion import Completion
 
-    return Completion(parts["loadings"], parts.get("means"), noise, shares, unit, scale)
+    means = parts.get("means")
+    return Completion(parts["loadings"], means, noise, shares, unit, scale, calibration)
 
 
 def _checked_scale(description: dict[str, Any]) -> tuple[bool, float]:
