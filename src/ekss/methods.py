@@ -19,9 +19,15 @@ CLASSES = {
     "sscomp": "ekss.estimators:SSCOMP",
     "ensc": "ekss.estimators:EnSC",
     "gsc": "ekss.estimators:GSC",
+    "slbf": "ekss.estimators:SLBF",
     "lsr": "ekss.estimators:LSR",
     "lrsc": "ekss.estimators:LRSC",
     "lrr": "ekss.estimators:LRR",
+}
+
+# Further lines of the tables: a method of the table above with parameters of its own.
+VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
+    f"{name}-ds": (name, {"doubly_stochastic": 1.0}) for name in ("tsc", "lsr", "lrsc")
 }
 
 

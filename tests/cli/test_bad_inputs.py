@@ -135,7 +135,7 @@ BAD_OPTIONS = {
     "foreign dim": (
         (*K, "--method", "tsc", "--dim", "2"),
         "--dim is not known to method tsc; leave it out, or use method ekss, paper, "
-        "kss, copkss, mkf or gsc",
+        "kss, copkss, mkf, gsc or slbf",
     ),
     "foreign affine": ((*K, "--method", "mkf", "--affine"), "--affine is not known"),
     "foreign model": (

@@ -13,6 +13,7 @@ from ekss import (
     LRR,
     LRSC,
     LSR,
+    SLBF,
     SSC,
     SSCOMP,
     TSC,
@@ -49,8 +50,10 @@ ESTIMATORS = {
     "EnSC": lambda **options: EnSC(3, gamma=10, **options),
     "EnSC, bridged": lambda **options: EnSC(3, gamma=1.01, l1_ratio=1.0, **options),
     "GSC": lambda **options: GSC(3, 2, **options),
+    "SLBF": lambda **options: SLBF(3, 2, **options),
     "LSR": lambda **options: LSR(3, **options),
     "LRSC": lambda **options: LRSC(3, **options),
+    "LRSC, stochastic": lambda **options: LRSC(3, doubly_stochastic=1, **options),
     "LRR": lambda **options: LRR(3, **options),
     "LabelFreeSearch": lambda normalize, random_state: LabelFreeSearch(
         TSC(3, normalize=normalize), {"n_neighbors": [3, 5]}, random_state=random_state

@@ -23,11 +23,23 @@ METHODS = {
     "SSCOMP": {},
     "EnSC": {},
     "GSC": {},
+    "SLBF": {},
     "LSR": {},
     "LRSC": {},
     "LRR": {},
 }
-GRAPHS = {"EKSS", "TSC", "SSC", "SSCOMP", "EnSC", "GSC", "LSR", "LRSC", "LRR"}
+GRAPHS = {
+    "EKSS",
+    "TSC",
+    "SSC",
+    "SSCOMP",
+    "EnSC",
+    "GSC",
+    "SLBF",
+    "LSR",
+    "LRSC",
+    "LRR",
+}
 HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(1)>&amp;'
 
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ekss.benchmarks._data import BenchData, Points
 from ekss.benchmarks._paper import parameters
 from ekss.benchmarks._profiles import Profile
-from ekss.methods import CLASSES
+from ekss.methods import CLASSES, VARIANTS
 
 Setting = dict[str, Any]
 
@@ -56,6 +56,8 @@ class Method:
         Whether LabelFreeSearch has a grid for it.
     whitened : bool
         Whether the paper whitened Yale B for it; the others got worse by it.
+    params : mapping
+        Parameters of the estimator in all columns.
     sweeps : mapping of str to list
         Settings that the labels choose from, by data set: a list of mappings with
         "data", a variant of the data set, and "params" of the estimator.
@@ -75,6 +77,7 @@ class Method:
     trials: bool = False
     searched: bool = False
     whitened: bool = False
+    params: Mapping[str, Any] = field(default_factory=dict)
     sweeps: Mapping[str, list[Setting]] = field(default_factory=dict)
 
 
@@ -122,7 +125,7 @@ def _free(dataset: BenchData, method: Method, profile: Profile) -> Setting:
     if method.name == "ekss":
         data = dataset.ekss_variant or next(iter(dataset.variants))
         return {**common, "data": data, "params": {}, "record": True}
-    params = _affine(dataset, method)
+    params = {**method.params, **_affine(dataset, method)}
     if method.name == "ssc" and dataset.large:
         params["max_iter"] = profile.ssc_iterations
     return {**common, "data": dataset.free_variant, "params": params}
@@ -163,7 +166,7 @@ def _sized(
     if dataset.sequences:  # small sets, but 155 of them
         few = method.name == "ekss"
         share = profile.large_share if few else 1 / profile.large_share
-    params = {**setting["params"], **_affine(dataset, method)}
+    params = {**method.params, **setting["params"], **_affine(dataset, method)}
     sized = {"estimator": method.estimator, **setting, "params": params}
     if method.name == "ekss":
         cop = params.get("update") == "cop"
@@ -489,6 +492,7 @@ _PAPERS_METHODS: tuple[tuple[str, str, str, Any], ...] = (
     ("ensc", "EnSC", "searched", _ENSC),
 )
 for _name, _title, _has, _sweeps in _PAPERS_METHODS:
+    _flags: dict[str, Any] = dict.fromkeys(_has.split(), True)
     register_method(
         Method(
             _name,
@@ -496,7 +500,7 @@ for _name, _title, _has, _sweeps in _PAPERS_METHODS:
             CLASSES[_name],
             as_printed=CLASSES["paper"] if _name == "ekss" else "",
             sweeps=_sweeps,
-            **dict.fromkeys(_has.split(), True),
+            **_flags,
         )
     )
 
@@ -504,6 +508,7 @@ for _name, _title, _has, _sweeps in _PAPERS_METHODS:
 _ALPHA_AND_NEIGHBORS = ((0.01, 10), (0.03, 4), (0.1, 4), (0.1, 10), (0.3, 5))
 _FURTHER_SWEEPS = {
     "gsc": _sweep("n_neighbors", *6 * ((3, 5, 10, 20),)),
+    "slbf": _sweep("n_neighbors", *6 * ((3, 5, 10, 20),)),
     "lsr": _sweep("alpha n_neighbors", *6 * (_ALPHA_AND_NEIGHBORS,)),
     "lrsc": _sweep("alpha n_neighbors", *6 * (((0.0, 4), *_ALPHA_AND_NEIGHBORS[:4]),)),
     "lrr": _sweep("alpha", *6 * ((0.3, 1.0, 3.0),)),
@@ -515,7 +520,30 @@ for _name, _place in CLASSES.items():
                 _name,
                 _place.partition(":")[2],
                 _place,
+                affine=_name == "slbf",
                 searched=_name in _FURTHER_SWEEPS,
                 sweeps=_FURTHER_SWEEPS.get(_name, {}),
             )
         )
+
+_VARIANT_SWEEPS = {
+    "tsc-ds": _sweep("doubly_stochastic", *6 * ((0.3, 3.0),)),
+    **{
+        name: _sweep(
+            "doubly_stochastic alpha",
+            *6 * (((0.3, 0.1), (3.0, 0.1), (1.0, 0.03), (3.0, 0.03)),),
+        )
+        for name in ("lsr-ds", "lrsc-ds")
+    },
+}
+for _name, (_base, _params) in VARIANTS.items():
+    register_method(
+        Method(
+            _name,
+            f"{METHODS[_base].title}, doubly stochastic",
+            METHODS[_base].estimator,
+            searched=METHODS[_base].searched,
+            params=_params,
+            sweeps=_VARIANT_SWEEPS[_name],
+        )
+    )

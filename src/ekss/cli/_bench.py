@@ -16,6 +16,7 @@ import typer
 
 from ekss.cli._options import DATA_SETS, DataHome, Method, one_of, some_of
 from ekss.cli._output import STOPPED, duration, say
+from ekss.methods import VARIANTS
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,7 +30,7 @@ bench_app = typer.Typer(
 
 DEFAULT_OUTPUT = Path("ekss-results")
 _KNOWN = tuple(name for name in DATA_SETS if name != "mnist_train")
-_METHODS = tuple(name for name in Method if name != "paper")
+_METHODS = (*(name for name in Method if name != "paper"), *VARIANTS)
 ProfileName = Annotated[
     str,
     typer.Option(

@@ -81,8 +81,8 @@ def cluster(
         int | None,
         shared.number(
             metavar="Q",
-            help="Neighbours kept per point in the graph (ekss, paper, tsc, gsc, lsr, "
-            "lrsc, lrr).",
+            help="Neighbours kept per point in the graph (ekss, paper, tsc, gsc, "
+            "slbf, lsr, lrsc, lrr).",
             show_default="from the data; paper: N/6K",
         ),
     ] = None,

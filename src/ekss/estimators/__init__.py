@@ -16,6 +16,7 @@ from ekss.estimators._low_rank import LRR, LRSC, LSR
 from ekss.estimators._mkf import MedianKFlats
 from ekss.estimators._paper import PaperEKSS
 from ekss.estimators._search import LabelFreeSearch
+from ekss.estimators._slbf import SLBF
 from ekss.estimators._ssc import SSC
 from ekss.estimators._sscomp import SSCOMP
 from ekss.estimators._tsc import TSC
@@ -27,6 +28,7 @@ __all__ = [
     "LRR",
     "LRSC",
     "LSR",
+    "SLBF",
     "SSC",
     "SSCOMP",
     "TSC",

@@ -27,8 +27,9 @@ from ekss.estimators._base import (
     store,
     warn_of_doubts,
 )
-from ekss.graph.spectral import SpectralResult, spectral_labels
-from ekss.graph.votes import Neighbours, graph_of_rows
+from ekss.graph.spectral import SpectralResult, as_graph, spectral_labels
+from ekss.graph.stochastic import doubly_stochastic
+from ekss.graph.votes import Neighbours, graph_of_rows, symmetric_graph
 from ekss.runtime.workers import Workers, one_blas_thread
 
 if TYPE_CHECKING:
@@ -193,6 +194,15 @@ def nearest_neighbours(
         workers,
     )
     return Neighbours(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def joined(neighbours: Neighbours, scale: float | None) -> sparse.csr_array:
+    """Return the graph of the neighbours, or its doubly stochastic one at a scale."""
+    graph = symmetric_graph(neighbours)
+    if scale is None:
+        return graph
+    # What is left on the diagonal is no edge.
+    return as_graph(doubly_stochastic(graph, scale=float(scale)).graph)
 
 
 def bridge_by_angle(

@@ -20,11 +20,12 @@ from ekss.core.low_rank import (
 from ekss.estimators._affinity import (
     AffinityClusterer,
     Similarity,
+    joined,
     nearest_neighbours,
 )
 from ekss.estimators._base import check_int, check_real
-from ekss.estimators._tsc import neighbors_of
-from ekss.graph.votes import Neighbours, symmetric_graph
+from ekss.estimators._tsc import check_scale, fewest, neighbors_of
+from ekss.graph.votes import Neighbours
 from ekss.runtime.workers import Workers
 
 
@@ -38,9 +39,11 @@ class CoefficientClusterer(AffinityClusterer):
 
     alpha: float
     n_neighbors: str | int
+    doubly_stochastic: float | None
 
     def _check_parameters(self, points: NDArray[np.floating]) -> None:
         check_real("alpha", self.alpha, 0.0)
+        check_scale(self.doubly_stochastic)
         neighbors_of(self.n_neighbors, len(points), self.n_clusters)
 
     def _build_affinity(
@@ -48,10 +51,15 @@ class CoefficientClusterer(AffinityClusterer):
     ) -> Similarity:
         factor, fitted = self._factor(points, workers)
         rows = unit_rows(factor)
-        q = neighbors_of(self.n_neighbors, len(points), self.n_clusters)
+        q = neighbors_of(
+            self.n_neighbors,
+            len(points),
+            self.n_clusters,
+            fewest(self.doubly_stochastic),
+        )
         found = nearest_neighbours(rows, q, "coefficients", workers)
         weights = self._weights(found.value)
-        affinity = symmetric_graph(Neighbours(found.index, weights))
+        affinity = joined(Neighbours(found.index, weights), self.doubly_stochastic)
         return Similarity(affinity, {"n_neighbors_": q, **fitted})
 
     @abstractmethod
@@ -87,7 +95,13 @@ class LSR(CoefficientClusterer):
         points divided by the number of clusters.
     n_neighbors : "auto" or int, default="auto"
         Neighbours kept per point: the largest coefficients. "auto" is
-        max(3, n_samples / (20 n_clusters)), rounded up.
+        max(3, n_samples / (20 n_clusters)), rounded up; at least 30 for
+        ``doubly_stochastic``, which drops most.
+    doubly_stochastic : float or None, default=None
+        Scale at which the graph is replaced by the doubly stochastic one nearest to it,
+        in which points have the same degree and weak edges are gone, the more the
+        larger the scale: try 1 and 3 (:func:`ekss.graph.doubly_stochastic`). None
+        leaves the graph as it is.
     normalize : bool or "auto", default="auto"
         Scale points to unit length first; "auto" does.
     n_jobs : int, default=None
@@ -145,6 +159,7 @@ class LSR(CoefficientClusterer):
         *,
         alpha: float = 0.1,
         n_neighbors: str | int = "auto",
+        doubly_stochastic: float | None = None,
         normalize: bool | str = "auto",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -153,6 +168,7 @@ class LSR(CoefficientClusterer):
         self.n_clusters = n_clusters
         self.alpha = alpha
         self.n_neighbors = n_neighbors
+        self.doubly_stochastic = doubly_stochastic
         self.normalize = normalize
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -185,7 +201,13 @@ class LRSC(CoefficientClusterer):
         divided by the number of clusters.
     n_neighbors : "auto" or int, default="auto"
         Neighbours kept per point: the largest coefficients. "auto" is
-        max(3, n_samples / (20 n_clusters)), rounded up.
+        max(3, n_samples / (20 n_clusters)), rounded up; at least 30 for
+        ``doubly_stochastic``, which drops most.
+    doubly_stochastic : float or None, default=None
+        Scale at which the graph is replaced by the doubly stochastic one nearest to it,
+        in which points have the same degree and weak edges are gone, the more the
+        larger the scale: try 1 and 3 (:func:`ekss.graph.doubly_stochastic`). None
+        leaves the graph as it is.
     normalize : bool or "auto", default="auto"
         Scale points to unit length first; "auto" does.
     n_jobs : int, default=None
@@ -243,6 +265,7 @@ class LRSC(CoefficientClusterer):
         *,
         alpha: float = 0.03,
         n_neighbors: str | int = "auto",
+        doubly_stochastic: float | None = None,
         normalize: bool | str = "auto",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -251,6 +274,7 @@ class LRSC(CoefficientClusterer):
         self.n_clusters = n_clusters
         self.alpha = alpha
         self.n_neighbors = n_neighbors
+        self.doubly_stochastic = doubly_stochastic
         self.normalize = normalize
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -286,7 +310,13 @@ class LRR(CoefficientClusterer):
         Stop when the objective is proven to be within this share of its minimum.
     n_neighbors : "auto" or int, default="auto"
         Neighbours kept per point: the largest coefficients. "auto" is
-        max(3, n_samples / (20 n_clusters)), rounded up.
+        max(3, n_samples / (20 n_clusters)), rounded up; at least 30 for
+        ``doubly_stochastic``, which drops most.
+    doubly_stochastic : float or None, default=None
+        Scale at which the graph is replaced by the doubly stochastic one nearest to it,
+        in which points have the same degree and weak edges are gone, the more the
+        larger the scale: try 1 and 3 (:func:`ekss.graph.doubly_stochastic`). None
+        leaves the graph as it is.
     normalize : bool or "auto", default="auto"
         Scale points to unit length first; "auto" does.
     n_jobs : int, default=None
@@ -351,6 +381,7 @@ class LRR(CoefficientClusterer):
         max_iter: int = 300,
         tol: float = 1e-3,
         n_neighbors: str | int = "auto",
+        doubly_stochastic: float | None = None,
         normalize: bool | str = "auto",
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -361,6 +392,7 @@ class LRR(CoefficientClusterer):
         self.max_iter = max_iter
         self.tol = tol
         self.n_neighbors = n_neighbors
+        self.doubly_stochastic = doubly_stochastic
         self.normalize = normalize
         self.n_jobs = n_jobs
         self.random_state = random_state

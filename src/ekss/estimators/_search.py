@@ -42,6 +42,7 @@ from ekss.estimators._base import (
 from ekss.estimators._ensc import EnSC
 from ekss.estimators._gsc import GSC
 from ekss.estimators._low_rank import LRR, LRSC, LSR
+from ekss.estimators._slbf import SLBF
 from ekss.estimators._ssc import SSC
 from ekss.estimators._sscomp import SSCOMP
 from ekss.estimators._tsc import TSC
@@ -60,6 +61,7 @@ DEFAULT_GRIDS: dict[type[BaseEstimator], tuple[str, tuple[float, ...]]] = {
     EnSC: ("gamma", (1.5, 3.0, 6.0, 12.0, 25.0)),
     SSC: ("alpha", (3.0, 8.0, 20.0, 50.0)),
     GSC: ("n_neighbors", (3, 5, 10, 20)),
+    SLBF: ("n_neighbors", (3, 5, 10, 20)),
     LSR: ("alpha", (0.01, 0.03, 0.1, 0.3)),
     LRSC: ("alpha", (0.003, 0.01, 0.03, 0.1)),
     LRR: ("alpha", (0.3, 1.0, 3.0)),
@@ -113,7 +115,7 @@ class LabelFreeSearch(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
     param_grid : dict, list of dict or None, default=None
         Settings to try, as in ``GridSearchCV``; ``{}`` is the one setting of the
         estimator as it is, of which only the cut is chosen. None tries the estimator's
-        own setting and, of TSC and GSC, ``n_neighbors`` 3 to 20, of SSCOMP
+        own setting and, of TSC, GSC and SLBF, ``n_neighbors`` 3 to 20, of SSCOMP
         ``n_nonzero`` 2 to 10, of EnSC ``gamma`` 1.5 to 25, of SSC ``alpha`` 3 to 50, of
         LSR 0.01 to 0.3, of LRSC 0.003 to 0.1, of LRR 0.3 to 3.
     cutters : sequence of callables, default=None

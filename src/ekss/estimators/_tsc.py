@@ -11,11 +11,16 @@ from ekss.core.tsc import angle_weights
 from ekss.estimators._affinity import (
     AffinityClusterer,
     Similarity,
+    joined,
     nearest_neighbours,
 )
-from ekss.estimators._base import check_int, is_auto
-from ekss.graph.votes import Neighbours, symmetric_graph
+from ekss.estimators._base import check_int, check_real, is_auto
+from ekss.graph.votes import Neighbours
 from ekss.runtime.workers import Workers
+
+# Neighbours at least: of the EKSS paper's experiments, and where a projection chooses
+# among them, of which it keeps 4 to 8 a point on images, whether it gets 30 or 50.
+_FEWEST, _CANDIDATES = 3, 30
 
 
 class TSC(AffinityClusterer):
@@ -32,7 +37,12 @@ class TSC(AffinityClusterer):
         Number of clusters K.
     n_neighbors : "auto" or int, default="auto"
         Neighbours kept per point. "auto" is max(3, n_samples / (20 n_clusters)),
-        rounded up.
+        rounded up; at least 30 for ``doubly_stochastic``, which drops most.
+    doubly_stochastic : float or None, default=None
+        Scale at which the graph is replaced by the doubly stochastic one nearest to it,
+        in which points have the same degree and weak edges are gone, the more the
+        larger the scale: try 1 and 3 (:func:`ekss.graph.doubly_stochastic`). None
+        leaves the graph as it is.
     normalize : bool or "auto", default="auto"
         Scale points to unit length first; "auto" does. Without, neighbours are chosen
         by the inner products of the points as they are, which prefers long points; the
@@ -94,6 +104,7 @@ class TSC(AffinityClusterer):
         n_clusters: int = 8,
         *,
         n_neighbors: str | int = "auto",
+        doubly_stochastic: float | None = None,
         normalize: bool | str = "auto",
         missing: str = "observed",
         n_jobs: int | None = None,
@@ -102,6 +113,7 @@ class TSC(AffinityClusterer):
     ) -> None:
         self.n_clusters = n_clusters
         self.n_neighbors = n_neighbors
+        self.doubly_stochastic = doubly_stochastic
         self.normalize = normalize
         self.missing = missing
         self.n_jobs = n_jobs
@@ -109,24 +121,46 @@ class TSC(AffinityClusterer):
         self.verbose = verbose
 
     def _check_parameters(self, points: NDArray[np.floating]) -> None:
+        check_scale(self.doubly_stochastic)
         neighbors_of(self.n_neighbors, len(points), self.n_clusters)
 
     def _build_affinity(
         self, points: NDArray[np.floating], workers: Workers
     ) -> Similarity:
-        q = neighbors_of(self.n_neighbors, len(points), self.n_clusters)
+        q = neighbors_of(
+            self.n_neighbors,
+            len(points),
+            self.n_clusters,
+            fewest(self.doubly_stochastic),
+        )
         found = nearest_neighbours(points, q, "angles", workers)
         # Of unit rows the inner products are cosines already.
         weights = angle_weights(_cosines(points, found.index, found.value))
         weights = np.where(found.index >= 0, weights, 0)
-        affinity = symmetric_graph(Neighbours(found.index, weights))
+        affinity = joined(Neighbours(found.index, weights), self.doubly_stochastic)
         return Similarity(affinity, {"n_neighbors_": q})
 
 
-def neighbors_of(n_neighbors: str | int, n_samples: int, n_clusters: int) -> int:
+def check_scale(scale: float | None) -> None:
+    """Refuse what is no scale of a doubly stochastic graph."""
+    if scale is not None and check_real("doubly_stochastic", scale, 0.0) == 0:
+        raise ValueError(
+            f"doubly_stochastic={scale} leaves nothing of the graph; choose above 0, "
+            "or None for the graph as it is"
+        )
+
+
+def fewest(scale: float | None) -> int:
+    """Return how many neighbours "auto" takes at least."""
+    return _FEWEST if scale is None else _CANDIDATES
+
+
+def neighbors_of(
+    n_neighbors: str | int, n_samples: int, n_clusters: int, least: int = _FEWEST
+) -> int:
     """Apply the rule of the EKSS paper's experiments, or check the number given."""
     if is_auto("n_neighbors", n_neighbors, "an integer"):
-        return min(max(3, ceil(n_samples / (20 * n_clusters))), n_samples - 1)
+        return min(max(least, ceil(n_samples / (20 * n_clusters))), n_samples - 1)
     return check_int("n_neighbors", n_neighbors, 1, n_samples - 1, limit="n_samples-1")
 
 

@@ -8,6 +8,7 @@ from ekss.graph.spectral import (
     spectral_embedding,
     spectral_labels,
 )
+from ekss.graph.stochastic import DoublyStochastic, doubly_stochastic
 from ekss.graph.votes import (
     Neighbours,
     Votes,
@@ -26,6 +27,7 @@ from ekss.graph.votes import (
 )
 
 __all__ = [
+    "DoublyStochastic",
     "Neighbours",
     "SpectralEmbedding",
     "SpectralResult",
@@ -36,6 +38,7 @@ __all__ = [
     "coassociation_topq",
     "companion_shares",
     "directed_graph",
+    "doubly_stochastic",
     "edge_shares",
     "graph_of_rows",
     "mean_ncut",
