@@ -8,7 +8,7 @@ import pytest
 
 from ekss import SSCOMP, TSC, EnSC, PaperEKSS
 from ekss.benchmarks import FIGURE_PROFILES, PROFILES
-from ekss.core import ensc, linalg, mkf, omp
+from ekss.core import ensc, exchange, linalg, mkf, omp
 from ekss.core.cop import COHERENT_SHARE, FEWEST_PER_DIM
 from ekss.datasets import make_union_of_subspaces
 from ekss.ensemble import choose as selection
@@ -153,6 +153,10 @@ SAID = [
     (
         "docs/algorithms/ensc.md",
         f"each point of a block (at most {ensc._LARGEST_BLOCK})",
+    ),
+    (
+        "docs/algorithms/kss.md",
+        f"more than {exchange.MOST_ENTRIES // 10**6} million",
     ),
     ("docs/algorithms/sscomp.md", f"a block of at most {omp._MOST_ROWS} points"),
     (

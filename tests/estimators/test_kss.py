@@ -3,7 +3,9 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ekss import KSS, CoPKSS
+from ekss.core import exchange
 from ekss.datasets import make_union_of_subspaces
+from ekss.estimators._restarts import RestartedClusterer
 from ekss.metrics import clustering_error
 
 
@@ -44,10 +46,51 @@ def test_planes_with_little_noise_are_told_apart_by_default(kind, seed):
     assert clustering_error(data.target, model.labels_) == 0
 
 
-def test_more_starts_never_cost_more(union):
-    X = union.data + 0.3 * np.random.default_rng(0).standard_normal(union.data.shape)
-    costs = [KSS(3, 3, n_init=n, random_state=0).fit(X).cost_ for n in (1, 3, 10, 30)]
-    assert costs == sorted(costs, reverse=True)
+class PlainKSS(KSS):
+    """The best of starts that do not know of each other."""
+
+    _runs = RestartedClusterer._runs
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    """Twelve subspaces, so that single starts end in local minima."""
+    return make_union_of_subspaces(12, 3, 20, 25, noise=0.3, random_state=0)
+
+
+@pytest.mark.parametrize("params", [{}, {"init": "random"}, {"affine": True}])
+def test_exchange_never_costs_more_than_the_best_start(crowd, params):
+    given = {"n_init": 5, "update": "power", "random_state": 0} | params
+    plain = PlainKSS(12, 3, **given).fit(crowd.data)
+    model = KSS(12, 3, **given).fit(crowd.data)
+    assert model.cost_ <= plain.cost_
+    assert np.all(np.diff(model.cost_history_) <= 1e-12)
+    assert len(model.cost_history_) == model.n_iter_ + 1
+
+
+def test_exchange_finds_what_more_plain_starts_do_not(crowd):
+    plain = PlainKSS(12, 3, n_init=20, init="random", update="power", random_state=0)
+    model = KSS(12, 3, n_init=10, update="power", random_state=0)
+    assert clustering_error(crowd.target, plain.fit(crowd.data).labels_) > 0.1
+    assert clustering_error(crowd.target, model.fit(crowd.data).labels_) < 0.02
+
+
+@pytest.mark.parametrize(("n_clusters", "n_init"), [(3, 1), (1, 3)])
+def test_one_start_or_one_cluster_has_nothing_to_exchange(union, n_clusters, n_init):
+    plain, model = (
+        kind(n_clusters, 3, n_init=n_init, random_state=0).fit(union.data)
+        for kind in (PlainKSS, KSS)
+    )
+    np.testing.assert_array_equal(model.cost_history_, plain.cost_history_)
+
+
+def test_cost_stays_at_the_best_start_where_a_sample_misjudges(crowd, monkeypatch):
+    monkeypatch.setattr(exchange, "MOST_ENTRIES", 60 * 15)  # 15 points decide
+    given = {"n_init": 5, "update": "power", "random_state": 0}
+    plain = PlainKSS(12, 3, **given).fit(crowd.data)
+    model = KSS(12, 3, **given).fit(crowd.data)
+    assert model.cost_ <= plain.cost_
+    assert np.all(np.diff(model.cost_history_) <= 1e-12)
 
 
 def test_cost_history_never_rises_and_ends_in_the_cost(union):
@@ -60,11 +103,14 @@ def test_cost_history_never_rises_and_ends_in_the_cost(union):
     )
 
 
-def test_labels_do_not_depend_on_the_number_of_workers(union):
-    one = KSS(3, 3, random_state=3, n_jobs=1).fit(union.data)
-    two = KSS(3, 3, random_state=3, n_jobs=2).fit(union.data)
-    assert one.labels_.tobytes() == two.labels_.tobytes()
-    assert one.cost_ == two.cost_
+def test_labels_do_not_depend_on_the_number_of_workers(crowd):
+    given = {"n_init": 5, "update": "power", "random_state": 3}
+    one = KSS(12, 3, n_jobs=1, **given).fit(crowd.data)
+    two = KSS(12, 3, n_jobs=2, **given).fit(crowd.data)
+    again = KSS(12, 3, **given).fit(crowd.data)
+    for other in (two, again):
+        assert one.labels_.tobytes() == other.labels_.tobytes()
+        assert one.cost_ == other.cost_
 
 
 def test_affine_flats_are_recovered():
@@ -93,6 +139,7 @@ def test_zero_rows_duplicates_and_few_points_are_clustered(union):
         ({"tol": "small"}, "tol='small' is str; pass a number"),
         ({"subspace_dim": 21}, "subspace_dim=21 exceeds n_features=20"),
         ({"subspace_dim": "d"}, "subspace_dim='d' is not known"),
+        ({"init": "kmeans"}, "init='kmeans' is not known"),
         ({"update": "svd"}, "update='svd' is not known"),
         ({"n_clusters": 241}, "n_clusters=241 exceeds n_samples=240"),
     ],

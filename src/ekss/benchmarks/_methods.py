@@ -179,7 +179,7 @@ def _sized(
         params["n_init"] = 1
         params["max_iter"] = profile.max_iter.get(method.name, 100)
         if method.name == "kss":
-            params["update"] = profile.update
+            params |= {"update": profile.update, "init": "random"}  # as in the paper
     if method.name == "ssc" and dataset.large:
         params["max_iter"] = min(params.get("max_iter", 1000), profile.ssc_iterations)
     return sized

@@ -1,13 +1,31 @@
-"""K-subspaces with restarts."""
+"""K-subspaces from several starts that exchange subspaces."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ekss.core.ksubspaces import UPDATES, KSubspacesRun, k_subspaces, random_start
+from ekss.core.exchange import Pool, choose_subspaces, pool_of
+from ekss.core.ksubspaces import (
+    STARTS,
+    UPDATES,
+    KSubspacesRun,
+    k_subspaces,
+    squared_norms,
+)
+from ekss.core.linalg import Flats
 from ekss.estimators._base import check_choice
-from ekss.estimators._restarts import RestartedClusterer
+from ekss.estimators._restarts import (
+    EQUAL_COSTS,
+    RestartedClusterer,
+    Run,
+    best_run,
+)
+from ekss.runtime.workers import Workers
 
 # The updates that never raise the cost of K-subspaces.
 _DESCENDING = ("pca", "power")
@@ -17,7 +35,9 @@ class KSS(RestartedClusterer):
     r"""K-subspaces: alternate between nearest subspace and principal components.
 
     Minimises :math:`\sum_k \sum_{i \in c_k} \|x_i - U_k U_k^T x_i\|^2` from several
-    random starts and keeps the cheapest result [1]_ [2]_.
+    starts [1]_ [2]_. When all have come to rest, each swaps subspaces for those of the
+    others where that lowers its cost, and goes on; this is repeated until the lowest
+    cost stays. The cheapest result is kept.
 
     Parameters
     ----------
@@ -27,12 +47,15 @@ class KSS(RestartedClusterer):
         Dimension of the subspaces; "auto" estimates it from the neighbourhoods of
         points.
     n_init : int, default=10
-        Random starts; the one of lowest cost is kept, of equal ones one of most
-        clusters.
+        Starts, which exchange subspaces; the one of lowest cost is kept, of equal ones
+        one of most clusters. With 1 there is nothing to exchange.
+    init : {"neighbors", "random"}, default="neighbors"
+        Where a start begins: with the neighbourhoods of randomly chosen points (by
+        angle, or by distance if affine), or with subspaces drawn uniformly.
     max_iter : int, default=100
-        Iterations at most of each start.
+        Iterations at most, of each start and after each exchange.
     tol : float, default=1e-7
-        A start ends when labels stay the same and the cost falls by less than this
+        Iterations end when labels stay the same and the cost falls by less than this
         share of the squared norm of the data.
     update : {"pca", "power"}, default="pca"
         How a subspace is fitted to its points: exact PCA or one warm power step.
@@ -67,7 +90,7 @@ class KSS(RestartedClusterer):
     cost_history_ : ndarray of shape (n_iter_ + 1,)
         Its cost after each assignment; it never rises.
     n_iter_ : int
-        Iterations of the best start.
+        Iterations of the best start; an exchange counts as one.
     n_clusters_, subspace_dim_ : int
         What was used.
     n_features_in_ : int
@@ -103,6 +126,7 @@ class KSS(RestartedClusterer):
         subspace_dim: str | int = "auto",
         *,
         n_init: int = 10,
+        init: str = "neighbors",
         max_iter: int = 100,
         tol: float = 1e-7,
         update: str = "pca",
@@ -116,6 +140,7 @@ class KSS(RestartedClusterer):
         self.n_clusters = n_clusters
         self.subspace_dim = subspace_dim
         self.n_init = n_init
+        self.init = init
         self.max_iter = max_iter
         self.tol = tol
         self.update = update
@@ -128,12 +153,17 @@ class KSS(RestartedClusterer):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        check_choice("init", self.init, tuple(STARTS))
         check_choice("update", self.update, _DESCENDING)
 
     def _run(
         self, points: NDArray[np.floating], dim: int, rng: np.random.Generator
     ) -> KSubspacesRun:
-        start = random_start(points, int(self.n_clusters), dim, bool(self.affine), rng)
+        draw = STARTS[self.init]
+        start = draw(points, int(self.n_clusters), dim, bool(self.affine), rng)
+        return self._descend(points, start)
+
+    def _descend(self, points: NDArray[np.floating], start: Flats) -> KSubspacesRun:
         return k_subspaces(
             points,
             start,
@@ -141,3 +171,60 @@ class KSS(RestartedClusterer):
             max_iter=int(self.max_iter),
             tol=float(self.tol),
         )
+
+    def _runs(
+        self, points: NDArray[np.floating], seed: int, workers: Workers
+    ) -> tuple[int, Sequence[Run]]:
+        dim, runs = super()._runs(points, seed, workers)
+        slack = EQUAL_COSTS * float(squared_norms(points).sum(dtype=np.float64))
+        before, lowest = np.inf, _lowest_cost(runs)
+        while self.n_clusters > 1 and len(runs) > 1 and lowest < before - slack:
+            pool = pool_of(points, [run.flats for run in runs], seed)
+            runs = self._exchange(points, runs, pool, slack, workers.quiet())
+            before, lowest = lowest, _lowest_cost(runs)
+        return dim, runs
+
+    def _exchange(
+        self,
+        points: NDArray[np.floating],
+        runs: Sequence[Run],
+        pool: Pool,
+        slack: float,
+        workers: Workers,
+    ) -> list[Run]:
+        """Let every run take subspaces of the others and go on.
+
+        Runs that come to choose the same subspaces go on as one. The lowest cost does
+        not rise.
+        """
+        choose = partial(choose_subspaces, pool, slack=slack)
+        resting: list[Run] = []
+        moving: dict[tuple[int, ...], list[Run]] = {}
+        choices = workers.map(choose, len(runs), "swaps")
+        for run, chosen in zip(runs, choices, strict=True):
+            if chosen is None:
+                resting.append(run)
+            else:
+                moving.setdefault(tuple(sorted(chosen.tolist())), []).append(run)
+        starts = [pool.take(chosen) for chosen in moving]
+        moved = [best_run(alike, slack) for alike in moving.values()]
+        go_on = partial(self._go_on, points, moved, starts)
+        return resting + list(workers.map(go_on, len(moved), "exchange"))
+
+    def _go_on(
+        self,
+        points: NDArray[np.floating],
+        runs: Sequence[Run],
+        starts: Sequence[Flats],
+        number: int,
+    ) -> Run:
+        """Continue a run with other subspaces, unless these cost more after all."""
+        later = self._descend(points, starts[number])
+        costs = np.concatenate([runs[number].costs, later.costs])
+        if later.costs[0] > runs[number].costs[-1]:
+            return runs[number]
+        return replace(later, costs=costs)
+
+
+def _lowest_cost(runs: Sequence[Run]) -> float:
+    return float(min(run.costs[-1] for run in runs))

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ekss.core.completion import Completion
 
 # Costs this close, as a share of the cost without subspaces, differ by rounding.
-_EQUAL = 1e-6
+EQUAL_COSTS = 1e-6
 
 
 class Run(Protocol):
@@ -103,8 +103,8 @@ class RestartedClusterer(SubspaceClusterer):
         with one_blas_thread():
             dim, runs = self._runs(points.rows, seed, workers)
         lengths = np.linalg.norm(points.rows, axis=1).astype(np.float64)
-        slack = _EQUAL * float((lengths**self._cost_degree).sum())
-        best = _best(runs, slack)
+        slack = EQUAL_COSTS * float((lengths**self._cost_degree).sum())
+        best = best_run(runs, slack)
         costs = best.costs * points.preparation.scale**self._cost_degree
         # A refit by PCA would undo the robustness of some subspaces.
         labels, inside = _by_appearance(best.labels, best.flats)
@@ -128,7 +128,7 @@ class RestartedClusterer(SubspaceClusterer):
 
     def _runs(
         self, points: NDArray[np.floating], seed: int, workers: Workers
-    ) -> tuple[int, list[Run]]:
+    ) -> tuple[int, Sequence[Run]]:
         """Return the dimension of the subspaces, and the runs from all starts."""
         dim = self._resolve_dim(points, seed)
         run = partial(self._run_number, points, seed, dim)
@@ -189,7 +189,7 @@ class RestartedClusterer(SubspaceClusterer):
         )
 
 
-def _best(runs: Sequence[Run], slack: float) -> Run:
+def best_run(runs: Sequence[Run], slack: float) -> Run:
     """Return the run of lowest cost; of equal ones that of most clusters, the first.
 
     Costs within the slack of the lowest are equal: no choice hangs on their last bits.
