@@ -101,10 +101,8 @@ def _linked(labels: np.ndarray, weights: np.ndarray, n_clusters: int) -> np.ndar
         (each[:, i, None] * (labels[:, i, None] == labels[:, i + 1 :])).sum(axis=0)
         for i in range(n - 1)
     ]
-    return (
-        fcluster(linkage(1 - np.concatenate(votes), "average"), n_clusters, "maxclust")
-        - 1
-    )
+    apart = np.maximum(1 - np.concatenate(votes), 0)
+    return fcluster(linkage(apart, "average"), n_clusters, "maxclust") - 1
 
 
 def entropy_linkage(X: np.ndarray, n_clusters: int, seed: int) -> np.ndarray:
