@@ -147,7 +147,7 @@ def take(source: Path) -> None:
         merge_table1(source, RESULTS)
     for path in sorted(source.iterdir()):
         known = path.stem.startswith(
-            ("figure", "scale", "ablation", "hopkins", "table2")
+            ("figure", "scale", "ablation", "alternatives", "hopkins", "table2")
         )
         if known and path.suffix in (".md", ".csv", ".png"):
             shutil.copy(path, RESULTS / path.name)

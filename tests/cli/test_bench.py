@@ -83,6 +83,7 @@ def test_table2_without_data_says_so(tmp_path):
         ("table1", "--profile", "huge", "choose one of smoke, quick, paper"),
         ("table1", "--jobs", "0", "runs nothing"),
         ("scale", "--profile", "huge", "choose one of smoke, full"),
+        ("alternatives", "--profile", "huge", "choose one of small, full"),
         ("scale", "--workers", "0", "--workers 0 runs nothing"),
     ],
 )

@@ -6,7 +6,13 @@ import pytest
 from typer.testing import CliRunner
 
 from ekss import EKSS
-from ekss.benchmarks import DATASETS, METHODS, PROFILES, SCALE_PROFILES
+from ekss.benchmarks import (
+    ALTERNATIVES_PROFILES,
+    DATASETS,
+    METHODS,
+    PROFILES,
+    SCALE_PROFILES,
+)
 from ekss.cli import app
 from ekss.cli._options import DATA_SETS
 from ekss.datasets import CATALOG
@@ -43,6 +49,7 @@ def completed(line):
         ("ekss bench table1 --methods ", [*METHODS, "all"]),
         ("ekss bench table1 --profile ", list(PROFILES)),
         ("ekss bench scale --profile ", list(SCALE_PROFILES)),
+        ("ekss bench alternatives --profile ", list(ALTERNATIVES_PROFILES)),
         ("ekss bench figure1 --profile s", ["smoke"]),
     ],
 )

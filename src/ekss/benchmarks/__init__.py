@@ -5,6 +5,12 @@ or :func:`register_dataset`.
 """
 
 from ekss.benchmarks._ablation import plan_ablation, write_ablation
+from ekss.benchmarks._alternatives import (
+    ALTERNATIVES_PROFILES,
+    AlternativesProfile,
+    plan_alternatives,
+    write_alternatives,
+)
 from ekss.benchmarks._data import (
     DATASETS,
     BenchData,
@@ -63,12 +69,14 @@ FIGURES = {
 }
 
 __all__ = [
+    "ALTERNATIVES_PROFILES",
     "DATASETS",
     "FIGURES",
     "FIGURE_PROFILES",
     "METHODS",
     "PROFILES",
     "SCALE_PROFILES",
+    "AlternativesProfile",
     "BenchData",
     "Cell",
     "FigureProfile",
@@ -84,6 +92,7 @@ __all__ = [
     "old_cells",
     "open_cells",
     "plan_ablation",
+    "plan_alternatives",
     "plan_hopkins",
     "plan_scale",
     "plan_table1",
@@ -93,6 +102,7 @@ __all__ = [
     "register_method",
     "run_plan",
     "write_ablation",
+    "write_alternatives",
     "write_entries",
     "write_hopkins",
     "write_parameters",

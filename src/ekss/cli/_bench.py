@@ -159,6 +159,17 @@ _add_command(
     f"profile jobs {_RUN}",
 )
 _add_command(
+    "alternatives",
+    "Ensembles of other methods on sub-samples, against the methods on all rows.",
+    f"profile jobs {_RUN}",
+    "ALTERNATIVES_PROFILES",
+    typer.Option(
+        "small",
+        help="small (minutes), full (hours).",
+        autocompletion=one_of("small", "full"),
+    ),
+)
+_add_command(
     "scale",
     "Time, memory and error of EKSS as the number of points grows, and MNIST-70k.",
     f"profile workers {_RUN}",
