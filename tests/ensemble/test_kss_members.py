@@ -196,7 +196,7 @@ def test_files_of_a_fit_that_fails_are_deleted(points, tmp_path, monkeypatch, er
     def fail(*args, **kwargs):
         raise error("in the middle")
 
-    for module, name in ((chain, "choose"), (vote, "run_side_by_side")):
+    for module, name in ((chain, "cut_and_choose"), (vote, "run_side_by_side")):
         with monkeypatch.context() as patch:
             patch.setattr(module, name, fail)
             with pytest.raises(error):

@@ -86,7 +86,7 @@ def break_in_the_middle(model, monkeypatch):
     if kind in ("KSS", "CoPKSS", "MedianKFlats"):
         monkeypatch.setattr(type(model), "_run", broken_cut)
     elif kind == "EKSS":
-        monkeypatch.setattr("ekss.ensemble.chain.choose", broken_cut)
+        monkeypatch.setattr("ekss.ensemble.chain.cut_and_choose", broken_cut)
     elif kind == "PaperEKSS":
         monkeypatch.setattr("ekss.ensemble.paper.spectral_labels", broken_cut)
     else:

@@ -163,7 +163,9 @@ def test_map_is_right_when_a_worker_is_killed(client, points, tmp_path, kept):
     results = list(as_rows(array).map(partial(dies_once, str(tmp_path))))
     assert_is_everything(results, points)
     client.wait_for_workers(2, timeout=60)
-    assert len(before - set(client.run(os.getpid).values())) == 1
+    # The scheduler may not have noticed yet that one of its workers is gone.
+    after = set(client.run(os.getpid, on_error="ignore").values())
+    assert len(before - after) == 1
 
 
 def fails(block, first_row):
