@@ -43,7 +43,7 @@ CONSTANTS = {
     "ekss.benchmarks.PROFILES": "How much of Table I is run, by name.",
     "ekss.benchmarks.FIGURE_PROFILES": "How much of a figure is run, by name.",
     "ekss.benchmarks.SCALE_PROFILES": "Which sizes are timed, by name.",
-    "ekss.benchmarks.ALTERNATIVES_PROFILES": "How much of the ensembles of other methods is run, by name.",
+    "ekss.benchmarks.ALTERNATIVES_PROFILES": "How many ensembles are run, by name.",
 }
 _SHOWN = 60  # longest value that is shown
 
