@@ -66,8 +66,7 @@ def greedy_neighbours(
     bases = np.zeros((dim, len(rows), X.shape[1]), X.dtype)
     projected = np.zeros((len(rows), len(X)), X.dtype)
     index = np.empty((len(rows), q), np.int32)
-    directions = unit_rows(X)
-    newest = directions[rows]
+    newest = unit_rows(X[rows])
     for found in range(min(q, dim)):
         bases[found] = newest
         projected += np.square(newest @ X.T)
@@ -76,7 +75,7 @@ def greedy_neighbours(
         nearest = projected.argmax(axis=1)
         index[:, found] = nearest
         projected[at, nearest] = -np.inf
-        newest = directions[nearest]
+        newest = unit_rows(X[nearest])
         for direction in bases[: found + 1]:
             along = np.einsum("if,if->i", newest, direction)
             newest = newest - along[:, None] * direction

@@ -27,7 +27,7 @@ from ekss.ensemble.consensus import (
 )
 from ekss.ensemble.cut import CutOptions
 from ekss.ensemble.decide import Wishes
-from ekss.ensemble.vote import Ensemble, enough_rows
+from ekss.ensemble.vote import Ensemble
 from ekss.estimators._base import (
     Clusterer,
     ClusteringWarning,
@@ -44,7 +44,7 @@ from ekss.estimators._base import (
     seed_of,
     store,
 )
-from ekss.estimators._ekss import MOST_VOTED, check_cut, taken
+from ekss.estimators._ekss import check_cut, sample_size, taken
 from ekss.runtime.rows import Rows, draw_sample
 from ekss.runtime.workers import one_blas_thread
 
@@ -215,7 +215,11 @@ class ConsensusClustering(Clusterer):
         rows, names = checked_blocks(self, X)
         seed = seed_of(self.random_state)
         wishes = self._wishes(rows.shape[0])
-        sample = draw_sample(rows.shape[0], self._voted(rows, wishes), seed)
+        sample = draw_sample(
+            rows.shape[0],
+            sample_size("max_voted", self.max_voted, rows, wishes.n_clusters),
+            seed,
+        )
         with one_blas_thread():
             voted = taken(rows, sample)
             bagging = self._bagging(voted.shape)
@@ -389,18 +393,6 @@ class ConsensusClustering(Clusterer):
     def _geometry(self) -> str | None:
         geometry: str | None = check_choice("geometry", self.geometry, GEOMETRIES)
         return geometry
-
-    def _voted(self, rows: Rows, wishes: Wishes) -> int | None:
-        """Return how many rows are voted on; None is all."""
-        wanted: Any = self.max_voted
-        if wanted is None:
-            return None
-        if is_auto("max_voted", wanted, "an integer, or None"):
-            if rows.in_memory and rows.shape[0] <= MOST_VOTED:
-                return None
-            return enough_rows(wishes.n_clusters or 1)
-        least = wishes.n_clusters or 2
-        return check_int("max_voted", wanted, least, also=', None or "auto"')
 
 
 def _share(name: str, value: Any, count: int) -> float:

@@ -277,7 +277,11 @@ class EKSS(SubspaceClusterer):
         seed = seed_of(self.random_state)
         if known is not None and self.random_state is None:
             seed = known.seed
-        sample = draw_sample(rows.shape[0], self._sample_size(rows, wishes), seed)
+        sample = draw_sample(
+            rows.shape[0],
+            sample_size("max_samples", self.max_samples, rows, wishes.n_clusters),
+            seed,
+        )
         check_memory(wishes, rows, sample, self.memory_limit, workers)
         with one_blas_thread(), LabelStore(directory) as labels_on_disk:
             voted = taken(rows, sample)
@@ -350,18 +354,6 @@ class EKSS(SubspaceClusterer):
             outliers=check_outliers(self.outliers),
         )
 
-    def _sample_size(self, rows: Rows, wishes: Wishes) -> int | None:
-        """Return how many rows members vote on; None is all."""
-        wanted: Any = self.max_samples
-        if wanted is None:
-            return None
-        if is_auto("max_samples", wanted, "an integer, or None"):
-            if rows.in_memory and rows.shape[0] <= MOST_VOTED:
-                return None
-            return enough_rows(wishes.n_clusters or 1)
-        least = wishes.n_clusters or 2
-        return check_int("max_samples", wanted, least, also=', None or "auto"')
-
 
 def _check_member(member: Any, n_samples: int) -> None:
     """Check the parameter ``member``, and the parameters of a KSSMember."""
@@ -392,6 +384,19 @@ def check_cut(cut: Any) -> None:
     check_choice("pairs", cut.pairs, ("auto", "all", "likely"))
     check_functions("cutters", cut.cutters)
     check_function("score", cut.score)
+
+
+def sample_size(
+    name: str, wanted: Any, rows: Rows, n_clusters: int | None
+) -> int | None:
+    """Return how many rows members vote on, by the parameter of this name."""
+    if wanted is None:
+        return None
+    if is_auto(name, wanted, "an integer, or None"):
+        if rows.in_memory and rows.shape[0] <= MOST_VOTED:
+            return None
+        return enough_rows(n_clusters or 1)
+    return check_int(name, wanted, n_clusters or 2, also=', None or "auto"')
 
 
 def taken(rows: Rows, sample: NDArray[np.int64] | None) -> NDArray[np.floating]:
