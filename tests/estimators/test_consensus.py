@@ -261,6 +261,11 @@ def test_bad_labels_are_refused(labels, message):
         ConsensusClustering.from_labels(labels, 2)
 
 
+def test_labels_have_no_parameters_of_members(votes):
+    with pytest.raises(TypeError, match="has no parameter 'max_samples'"):
+        of_labels(votes[0], max_samples=0.5)
+
+
 def test_a_score_of_the_users_chooses(blobs):
     seen = []
 

@@ -50,6 +50,8 @@ from ekss.runtime.workers import one_blas_thread
 
 # Few iterations from random centres: members that differ, and are quick.
 DEFAULT = KMeans(init="random", n_init=1, max_iter=10)
+# The parameters that matter to labels which are already there.
+_OF_LABELS = ("geometry", "n_neighbors", "cut", "n_jobs", "random_state", "verbose")
 
 
 class ConsensusClustering(Clusterer):
@@ -138,7 +140,7 @@ class ConsensusClustering(Clusterer):
 
     See Also
     --------
-    EKSS : Members that find subspaces, many times faster.
+    EKSS : Members that find subspaces.
 
     Notes
     -----
@@ -279,6 +281,12 @@ class ConsensusClustering(Clusterer):
         >>> ConsensusClustering.from_labels(labels, 2, random_state=0).labels_
         array([0, 0, 0, 1, 1, 1])
         """
+        of_members = sorted(set(parameters) - set(_OF_LABELS))
+        if of_members:
+            raise TypeError(
+                f"from_labels has no parameter {of_members[0]!r}, which is for members "
+                f"that are yet to be made; pass only {', '.join(_OF_LABELS)}"
+            )
         model = cls(n_clusters, **parameters)
         workers = check_workers(model.n_jobs, model.verbose)
         votes = _checked_votes(labels)
