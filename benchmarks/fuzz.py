@@ -221,7 +221,7 @@ def parameters(rng: Rng) -> str:
     names = ["n_clusters", "subspace_dim", "normalize", "affine", "tol", "random_state"]
     names += ["n_neighbors", "memory_limit", "verbose", "member", "cut", "max_samples"]
     names += [
-        "remove_components",
+        "whiten",
         "warm_start",
         "update",
         "alpha",

@@ -67,7 +67,7 @@ def in_double(points: Any, n_clusters: int, span: int, dtype: Any = None) -> Any
 
 
 leading_coordinates = decide.leading_coordinates
-try_removals = decide.try_removals
+try_whitening = decide.try_whitening
 
 
 @contextmanager
@@ -75,9 +75,9 @@ def members_twice() -> Iterator[None]:
     """Run the members of the trial once more for the fit."""
 
     def forget(*args: Any) -> Any:
-        return replace(try_removals(*args), ensemble=None)
+        return replace(try_whitening(*args), ensemble=None)
 
-    with patch.object(decide, "try_removals", forget):
+    with patch.object(decide, "try_whitening", forget):
         yield
 
 
@@ -98,7 +98,7 @@ def cases() -> dict[str, tuple[Callable[[], Any], KSSMember]]:
             plain,
         ),
         "taken back: trials begin with few members": (
-            partial(rules, decide, "REMOVAL", members=(100,)),
+            partial(rules, decide, "WHITENING", members=(100,)),
             plain,
         ),
         "taken back: members of the trial count": (members_twice, plain),

@@ -56,9 +56,9 @@ def test_label_free_ekss_is_told_the_number_of_clusters_alone(cells):
         assert setting["params"] == {}
 
 
-def test_common_direction_is_removed_in_the_cell_too(cells):
+def test_points_with_a_common_direction_are_whitened_in_the_cell_too(cells):
     model, points = plain("ekss", cells("eyaleb", "ekss", "free")[0])
-    assert len(model.fit(points).removed_) > 0
+    assert model.fit(points).n_directions_ > 0
 
 
 @pytest.mark.parametrize("method", ["tsc", "sscomp", "ensc"])

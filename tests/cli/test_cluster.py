@@ -118,28 +118,28 @@ def test_iterations_of_members_reach_the_estimator(ekss, files, planted):
     np.testing.assert_array_equal(np.load(files / "labels.npy"), model.labels_)
 
 
-def test_number_of_removed_components_reaches_the_estimator(ekss, files, planted):
-    words = ("--remove", 1, "-o", "labels.npy", "--json", *FAST)
+def test_number_of_whitened_directions_reaches_the_estimator(ekss, files, planted):
+    words = ("--whiten", 6, "-o", "labels.npy", "--json", *FAST)
     summary = json.loads(ekss("cluster", "points.npy", "-k", 3, *words).out)
-    assert summary["settings"]["remove"] == 1
-    assert summary["n_removed"] == 1
-    model = EKSS(3, n_members=20, remove_components=1, random_state=0).fit(planted.data)
+    assert summary["settings"]["whiten"] == 6
+    assert summary["n_directions"] == 6
+    model = EKSS(3, n_members=20, whiten=6, random_state=0).fit(planted.data)
     np.testing.assert_array_equal(np.load(files / "labels.npy"), model.labels_)
     lost = model.transform(planted.data)[np.arange(60), model.labels_] ** 2
     for row in summary["clusters"]:
         mean = lost[model.labels_ == row["cluster"]].mean()  # points have length 1
         assert row["energy"] == pytest.approx(1 - mean)
-    ended = ekss("cluster", "points.npy", "-k", 3, "--remove", 1, *FAST)
-    assert "1 component removed" in ended.out
+    ended = ekss("cluster", "points.npy", "-k", 3, "--whiten", 6, *FAST)
+    assert "whitened in 6 directions" in ended.out
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--remove", "some"), "--remove some is not a number"),
-        (("--remove", "-1"), "--remove -1 is below 0"),
-        (("--remove", "12"), "--remove 12 exceeds min(n_samples, n_features)-1=11"),
-        (("--remove", "1", "--method", "kss"), "--remove is not known to method kss"),
+        (("--whiten", "some"), "--whiten some is not a number"),
+        (("--whiten", "-1"), "--whiten -1 is below 0"),
+        (("--whiten", "12"), "--whiten 12 exceeds min(n_samples, n_features)-1=11"),
+        (("--whiten", "1", "--method", "kss"), "--whiten is not known to method kss"),
     ],
 )
 def test_components_that_cannot_be_removed_are_refused(ekss, files, words, message):

@@ -116,7 +116,7 @@ def test_chosen_settings_are_in_the_json(ekss, files, planted):
         "q": model.n_neighbors_,
         "members": 10,
         "affine": model.affine_,
-        "remove": len(model.removed_),
+        "whiten": model.n_directions_,
         "max_samples": 60,
     }
     words = ("-k", 3, "--method", "tsc", "--q", 4, "--jobs", 1, "--json")

@@ -154,16 +154,6 @@ def test_given_subspaces_complete_by_least_squares():
     assert np.isfinite(model(fewer[None])).all()
 
 
-def test_removed_directions_are_part_of_every_subspace():
-    rng = np.random.default_rng(6)
-    directions = random_bases(1, 10, 3, rng)[0]
-    flats, removed = Flats(directions[None, :, :2]), directions[:, 2:].T
-    whole = directions @ np.array([0.3, 0.4, 1.0])
-    row = np.where(np.arange(10) < 3, np.nan, whole)
-    model = completion_of(flats, removed=removed, unit=True)
-    np.testing.assert_allclose(model(row[None])[0], whole, atol=0.03)
-
-
 def test_the_length_of_a_row_is_guessed_from_what_is_observed():
     row = np.array([[3.0, np.nan, 4.0, np.nan]])
     seen = observe(row, unit=True)

@@ -177,9 +177,7 @@ def test_models_that_share_a_folder_share_no_file(points, tmp_path):
 def test_files_that_an_ensemble_outgrows_are_deleted(points, tmp_path, monkeypatch):
     monkeypatch.setattr(chain, "RULES", replace(chain.RULES, steps=(4, 8, 16)))
     monkeypatch.setattr(vote, "_halves_agreement", lambda *a, **k: 0.0)
-    model = EKSS(
-        3, cut=CutOptions(labels_dir=tmp_path), remove_components=0, random_state=0
-    )
+    model = EKSS(3, cut=CutOptions(labels_dir=tmp_path), whiten=0, random_state=0)
     model.fit(points)
     assert model.n_members_ == 16
     (path,) = tmp_path.iterdir()

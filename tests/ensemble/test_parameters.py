@@ -51,10 +51,10 @@ def tracks():
     ],
     ids=["dimension", "neighbors", "candidates", "update", "score", "cutters", "votes"],
 )
-def test_removal_of_components_stays_automatic(leaning, given):
+def test_whitening_stays_automatic(leaning, given):
     fitted = model(**given).fit(leaning)
-    assert len(fitted.removals_) == 4
-    assert len(fitted.removed_) >= 1
+    assert len(fitted.whitenings_) > 1
+    assert fitted.n_directions_ == fitted.whitenings_[0].n_directions
 
 
 @pytest.mark.parametrize(
@@ -79,9 +79,8 @@ def test_score_changes_the_score_and_nothing_else(leaning):
     same = CutOptions(score=lambda labels, evidence: score_cut(labels, evidence).total)
     default, custom = model().fit(leaning), model(cut=same).fit(leaning)
     np.testing.assert_array_equal(default.labels_, custom.labels_)
-    np.testing.assert_array_equal(default.removed_, custom.removed_)
-    assert [one.n_removed for one in default.removals_] == [
-        one.n_removed for one in custom.removals_
+    assert [one.n_directions for one in default.whitenings_] == [
+        one.n_directions for one in custom.whitenings_
     ]
 
 

@@ -32,7 +32,7 @@ from ekss import (
 from ekss.datasets import make_union_of_subspaces
 
 MODELS = [
-    EKSS(3, n_members=10, remove_components=0, random_state=0),
+    EKSS(3, n_members=10, whiten=0, random_state=0),
     PaperEKSS(3, 2, n_members=10, random_state=0),
     KSS(3, n_init=2, random_state=0),
     CoPKSS(3, n_init=2, random_state=0),

@@ -121,7 +121,7 @@ def test_too_many_workers_or_clusters_are_named(make):
 def test_integers_of_numpy_are_integers(make, kind):
     params = {"n_clusters": 3, "subspace_dim": 1, "max_iter": 100, "n_jobs": 1}
     params |= {"n_init": 2, "n_members": 10, "random_state": 3, "verbose": 0}
-    params |= {"n_neighbors": 8, "n_nonzero": 2, "remove_components": 0}
+    params |= {"n_neighbors": 8, "n_nonzero": 2, "whiten": 0}
     params |= {"max_samples": 75, "member": {"n_candidates": 4, "max_iter": 3}}
     known = make().get_params()
     chosen = {key: value for key, value in params.items() if key in known}

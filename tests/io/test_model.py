@@ -10,7 +10,6 @@ from ekss import EKSS, KSS, TSC, CoPKSS, CutOptions, MedianKFlats
 from ekss.datasets import make_union_of_subspaces
 from ekss.ensemble import score_cut
 from ekss.io import InputError, load_model, save_model
-from ekss.io._archive import Content, read_archive, write_archive
 from ekss.preprocessing import (
     PrincipalComponents,
     RemoveComponents,
@@ -34,7 +33,7 @@ def some_points(n_features=12, dtype=np.float64, seed=0):
 FITTED = {
     "EKSS": EKSS(3, 2, n_members=10, random_state=0),
     "EKSS auto": EKSS(3, n_members=10, n_jobs=2, random_state=0),
-    "EKSS less a component": EKSS(3, n_members=10, remove_components=1, random_state=0),
+    "EKSS whitened": EKSS(3, n_members=10, whiten=4, random_state=0),
     "EKSS affine": EKSS(3, (1, 2), n_members=10, affine=True, random_state=0),
     "KSS": KSS(3, 2, n_init=2, random_state=0),
     "KSS affine": KSS(3, 1, n_init=2, affine=True, normalize=True, random_state=0),
@@ -63,26 +62,6 @@ def test_loaded_estimator_predicts_the_same_bits(tmp_path, name, dtype):
         assert getattr(model.estimator, attribute) == getattr(fitted, attribute)
     kept = {**fitted.get_params(), "n_jobs": None, "verbose": 0}
     assert model.estimator.get_params() == kept
-
-
-@pytest.mark.parametrize(
-    ("removed", "words"),
-    [
-        (np.ones((2, 12)), "vectors of removed are not orthonormal"),
-        (np.eye(2, 5), "removed has shape 2 x 5, not r x 12"),
-        (np.ones(12), "removed has shape 12, not r x 12"),
-        (np.eye(13)[:, :12], "removed has 13 vectors of 12 features"),
-        (np.full((1, 12), np.nan), "NaN or infinity"),
-    ],
-)
-def test_directions_that_cannot_have_been_removed_are_refused(tmp_path, removed, words):
-    fitted = EKSS(3, 2, n_members=10, random_state=0).fit(some_points())
-    save_model(tmp_path / "m.ekss", fitted)
-    content = read_archive(tmp_path / "m.ekss")
-    arrays = content.arrays | {"estimator.removed": removed}
-    write_archive(tmp_path / "m.ekss", Content(content.description, arrays))
-    with pytest.raises(InputError, match=words):
-        load_model(tmp_path / "m.ekss")
 
 
 @pytest.mark.parametrize("order", ["C", "F", "middle"])

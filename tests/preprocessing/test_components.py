@@ -158,7 +158,7 @@ def test_removal_uncovers_subspaces_that_share_a_strong_direction(seed):
 
 def test_pipeline_clusters_digits_as_its_parts_do_one_by_one():
     X, y = (part[::3] for part in load_digits(return_X_y=True))
-    cluster = EKSS(10, 6, n_members=60, remove_components=0, random_state=0)
+    cluster = EKSS(10, 6, n_members=60, whiten=0, random_state=0)
     parts = [RemoveComponents(1), PrincipalComponents(30, center=False), UnitRows()]
     labels = make_pipeline(*map(clone, parts), clone(cluster)).fit_predict(X)
     assert clustering_error(y, labels) < 0.3

@@ -110,8 +110,8 @@ def _errors(points: Points, seed: int) -> dict[str, float]:
     model = EKSS(points.n_clusters, n_members=_MEMBERS, **options).fit(points.data)
     errors = {BASELINE: error_of(points, model.labels_)}
     changes = _changes(model, points)
-    # What the baseline has removed is removed from all.
-    common = {**model.get_params(deep=False), "remove_components": len(model.removed_)}
+    # All variants see the points as the baseline does.
+    common = {**model.get_params(deep=False), "whiten": model.n_directions_}
     for name in VARIANTS:
         model.set_params(**{**common, **changes[name]}).fit(points.data)
         errors[name] = error_of(points, model.labels_)

@@ -381,7 +381,7 @@ def _ekss(
     params = {
         "subspace_dim": dims,
         "affine": False,
-        "remove_components": 0,
+        "whiten": 0,
         "member": {"max_iter": max_iter},
     }
     cuts = {

@@ -115,12 +115,12 @@ def cluster(
         ),
     ] = None,
     affine: shared.Affine = None,
-    remove: Annotated[
+    whiten: Annotated[
         str | None,
         shared.work(
             metavar="N",
-            help="Leading components to remove from the points (ekss), 0 for none; "
-            "auto tries up to 3 if points have a direction in common.",
+            help="Leading directions in which points are whitened (ekss), 0 for none; "
+            "auto tries several if points have a direction in common, as images do.",
             show_default="auto",
             autocompletion=shared.one_of("auto"),
         ),
@@ -213,7 +213,7 @@ def cluster(
             candidates=span_of("--candidates", candidates),
             max_iter=at_least("--max-iter", max_iter, least=0),
             affine=affine,
-            remove=None if remove is None else number_or_auto("--remove", remove, 0),
+            whiten=None if whiten is None else number_or_auto("--whiten", whiten, 0),
             outliers=share_or_auto("--outliers", outliers),
             max_samples=at_least("--max-samples", max_samples),
             memory_limit=memory_limit,
@@ -264,7 +264,7 @@ def _run(request: Request, voice: out.Voice) -> None:
         "chosen": chosen_by(estimator),
         "n_clusters": len(clusters),
         "n_members": getattr(estimator, "n_members_", None),
-        "n_removed": len(getattr(estimator, "removed_", ())),
+        "n_directions": getattr(estimator, "n_directions_", 0),
         "n_outliers": int((estimator.labels_ < 0).sum()),
         "clusters": clusters,
         "seconds": seconds,
@@ -386,8 +386,8 @@ def _found(estimator: Any) -> str:
         words.append(f"q {estimator.n_neighbors_}")
     if hasattr(estimator, "n_members_"):
         words.append(out.counted(estimator.n_members_, "member"))
-    if len(getattr(estimator, "removed_", ())):
-        words.append(f"{out.counted(len(estimator.removed_), 'component')} removed")
+    if getattr(estimator, "n_directions_", 0):
+        words.append(f"whitened in {out.counted(estimator.n_directions_, 'direction')}")
     if getattr(estimator, "outlier_limits_", None) is not None:
         apart = int((estimator.labels_ < 0).sum())
         words.append(f"{out.counted(apart, 'outlier')} (label -1)")

@@ -36,7 +36,7 @@ _PARAMETERS = {
     "candidates": "n_candidates",
     "max_iter": "max_iter",
     "affine": "affine",
-    "remove": "remove_components",
+    "whiten": "whiten",
     "outliers": "outliers",
     "max_samples": "max_samples",
     "memory_limit": "memory_limit",
@@ -295,8 +295,8 @@ def chosen_by(estimator: Any) -> dict[str, Any]:
     parameters = estimator.get_params(deep=False)
     found: dict[str, Any] = {"clusters": int(estimator.n_clusters_)}
     for name, word in _PARAMETERS.items():
-        if word == "remove_components" and hasattr(estimator, "removed_"):
-            found[name] = len(estimator.removed_)
+        if word == "whiten" and hasattr(estimator, "n_directions_"):
+            found[name] = estimator.n_directions_
         elif hasattr(estimator, f"{word}_"):
             value = getattr(estimator, f"{word}_")
             found[name] = value.item() if isinstance(value, np.generic) else value

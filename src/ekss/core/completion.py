@@ -258,7 +258,6 @@ def hold_out(
 def completion_of(
     flats: Flats,
     *,
-    removed: NDArray[np.floating] | None = None,
     unit: bool,
     scale: float = 1.0,
 ) -> Completion:
@@ -268,16 +267,11 @@ def completion_of(
     ----------
     flats : Flats
         In the coordinates of the rows.
-    removed : ndarray of shape (n_removed, n_features), default=None
-        Directions that every row may have besides those of its subspace.
     unit, scale
         As in :class:`Completion`.
     """
     n_subspaces, n_features, _ = flats.bases.shape
     bases = flats.bases.astype(np.float64)
-    if removed is not None and len(removed):
-        common = np.broadcast_to(removed.T, (n_subspaces, n_features, len(removed)))
-        bases = np.concatenate([bases, common], axis=2)
     energy = 1 / n_features if unit else 1.0
     means = None
     if flats.offsets is not None:

@@ -45,44 +45,6 @@ def unit_rows(points: NDArray[np.floating]) -> NDArray[np.floating]:
     return points / np.where(norms > 0, norms, 1)
 
 
-def without(
-    points: NDArray[np.floating],
-    removed: NDArray[np.floating] | None,
-    *,
-    unit: bool,
-) -> NDArray[np.floating]:
-    """Return points less their part along some directions.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n_samples, n_features)
-    removed : ndarray of shape (n_removed, n_features) or None
-        Orthonormal rows; None is no direction.
-    unit : bool
-        Whether points are scaled to unit length, before and after.
-
-    Returns
-    -------
-    rest : ndarray of shape (n_samples, n_features)
-        Rows of which nothing but rounding errors would be left are zero.
-    """
-    points = unit_rows(points) if unit else points
-    if removed is None or not len(removed):
-        return points
-    directions = removed.astype(points.dtype, copy=False)
-    rest = points - (points @ directions.T) @ directions
-    # Scaled to unit length, rounding errors would look like points.
-    smallest = points.shape[1] * np.finfo(points.dtype).eps
-    nothing = _lengths(rest) <= smallest * _lengths(points)
-    rest[nothing] = 0
-    return unit_rows(rest) if unit else rest
-
-
-def _lengths(points: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Return the largest entry of each row, which cannot overflow as squares can."""
-    return np.abs(points).max(axis=1)
-
-
 # From this size on it pays to compute only the eigenvectors that are wanted: three
 # times faster for few of them. Below, NumPy is as fast and lets other threads run.
 _LARGE = 256

@@ -9,7 +9,7 @@ from ekss.ensemble.choose import (
     select_cut,
 )
 from ekss.ensemble.cut import CUTTERS, Cut, CutOptions, CutPool, candidate_cuts
-from ekss.ensemble.decide import Count, Geometry, Removal, Wishes, estimate_geometry
+from ekss.ensemble.decide import Count, Geometry, Whitening, Wishes, estimate_geometry
 from ekss.ensemble.dimension import estimate_dim
 from ekss.ensemble.paper import ensemble_k_subspaces
 from ekss.ensemble.prepare import Preparation, prepare
@@ -28,7 +28,7 @@ __all__ = [
     "Geometry",
     "KSSMember",
     "Preparation",
-    "Removal",
+    "Whitening",
     "Wishes",
     "candidate_cuts",
     "cluster",

@@ -27,7 +27,7 @@ from ekss.ensemble.choose import (
 from ekss.ensemble.cut import CutOptions, cut_cost, cut_once, votes_cost
 from ekss.ensemble.decide import (
     COUNT,
-    REMOVAL,
+    WHITENING,
     Geometry,
     Plan,
     Settled,
@@ -36,8 +36,8 @@ from ekss.ensemble.decide import (
     few_neighbors,
     has_common_direction,
     largest_dim,
-    most_removed,
     neighbor_counts,
+    numbers_of_directions,
     one_graph,
     settle,
     tried_rows,
@@ -138,7 +138,7 @@ class Clustering:
     >>> X = make_union_of_subspaces(2, 2, 20, 30, random_state=0).data
     >>> from ekss.ensemble import Wishes, cluster
     >>> from ekss.runtime.workers import Workers
-    >>> wishes = Wishes(2, dims=(2, 2), n_members=20, n_removed=0, affine=False)
+    >>> wishes = Wishes(2, dims=(2, 2), n_members=20, whiten=0, affine=False)
     >>> found = cluster(X, wishes, seed=0, workers=Workers())
     >>> found.flats.bases.shape
     (2, 20, 2)
@@ -199,7 +199,7 @@ def cluster(
     >>> X = make_union_of_subspaces(2, 2, 20, 30, random_state=0).data
     >>> from ekss.ensemble import Wishes, cluster
     >>> from ekss.runtime.workers import Workers
-    >>> wishes = Wishes(2, dims=(2, 2), n_members=20, n_removed=0, affine=False)
+    >>> wishes = Wishes(2, dims=(2, 2), n_members=20, whiten=0, affine=False)
     >>> labels = cluster(X, wishes, seed=0, workers=Workers()).labels
     >>> sorted(set(labels.tolist()))
     [0, 1]
@@ -221,10 +221,9 @@ def cluster(
         voted,
         unit=settled.unit,
         affine=settled.affine,
-        removed=settled.removed,
         completion=completion,
     )
-    plan = decide(points, wishes, settled.n_clusters, seed)
+    plan = decide(points, wishes, settled.n_clusters, seed, settled.directions)
     ensemble = vote(
         plan,
         member_for(plan, wishes.member, keep_flats=sample is not None),
@@ -232,7 +231,7 @@ def cluster(
         seed,
         workers,
         cluster=partial(_cluster_some, plan, wishes, seed),
-        # Members of the earlier fit, or else of the trial of components.
+        # Members of the earlier fit, or else of the trial of directions.
         known=settled.ensemble if known is None else known.ensemble,
         store=store,
     )
@@ -293,11 +292,10 @@ def _complete(
         found = cluster(filled, few, seed, workers.quiet())
         fits[:] = [found.known]
         others = [candidate.labels for candidate in found.chosen.candidates]
-        removed = found.preparation.removed
         return Begun(
             [found.labels, *others],
             # Too many directions cost little: those that are not needed stay short.
-            found.geometry.high + (0 if removed is None else len(removed)),
+            found.geometry.high,
             unit=found.settled.unit,
             affine=found.settled.affine,
         )
@@ -411,7 +409,7 @@ def _completion_cost(work: Work) -> Stage:
 
 
 def trial_cost(work: Work) -> Stage:
-    """Compare numbers of components on a sample, after finding all of them."""
+    """Compare numbers of directions on a sample, after finding all of them."""
     if not work.n_trials:
         return Stage(0.0, 0.0)
     rows = tried_rows(work.voted, work.n_clusters)
@@ -421,7 +419,7 @@ def trial_cost(work: Work) -> Stage:
             n_samples=rows,
             voted=rows,
             fitted=rows,
-            n_members=min(work.n_members, REMOVAL.members[-1]),
+            n_members=min(work.n_members, WHITENING.members[-1]),
             likely_members=None,
             n_graphs=1,
             n_trials=0,
@@ -520,17 +518,18 @@ def _candidates(member: KSSMember, n_clusters: int) -> tuple[int, int | None]:
 
 
 def _n_trials(wishes: Wishes, rows: Rows) -> int:
-    """Return how many numbers of components may be tried.
+    """Return how many numbers of directions may be tried.
 
     Points in memory are looked at; of others it is known only when they are read.
     """
-    most = most_removed(*rows.shape)
-    may = wishes.n_removed is None and wishes.affine is not True
-    if not most or not may or wishes.normalize is False:
+    may = wishes.whiten is None and wishes.affine is not True
+    if not may or wishes.normalize is False:
         return 0
+    n_clusters = wishes.n_clusters or COUNT.first
+    numbers = numbers_of_directions(n_clusters, *rows.shape)
     if isinstance(rows, MemoryRows) and rows.in_memory:
-        return most + 1 if has_common_direction(rows.array) else 0
-    return most + 1
+        return len(numbers) if has_common_direction(rows.array) else 0
+    return len(numbers)
 
 
 def _remedy(work: Work, limit: Limit) -> str:

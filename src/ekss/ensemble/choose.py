@@ -72,8 +72,6 @@ class Evidence:
         Labels of ensemble members; a point's companions in them are asked.
     graph : csr_array of shape (n_points, n_points) or None
         Where there are no members: the edges of a point are asked instead.
-    energy : float
-        Mean squared length of a point that counts; residuals are shares of it.
 
     Examples
     --------
@@ -91,7 +89,6 @@ class Evidence:
     outside: NDArray[np.floating] | None = None
     member_labels: NDArray[Any] | None = None
     graph: csr_array | None = None
-    energy: float = 1.0
 
     @cached_property
     def norms(self) -> NDArray[np.floating]:
@@ -115,8 +112,7 @@ class CutScore:
     residual : float
         Geometric mean over dimensions of the mean squared distance of points to
         the subspace of their cluster, each cluster's raised by
-        :math:`(1 - d / n_k)^{-2}` as in generalised cross-validation; divided by the
-        ``energy`` of the evidence.
+        :math:`(1 - d / n_k)^{-2}` as in generalised cross-validation.
     overlap : float
         1.2 - S with S the mean over points and dimensions of
         :math:`(r' - r) / \max(r, r')`, r the squared distance to the own, r' to the
@@ -308,7 +304,7 @@ def _fit_qualities(
             silhouettes[c] += (
                 ((other - own) / np.maximum(other, own)).mean(axis=0).sum()
             )
-    residuals = np.exp(np.log(costs / n_points).mean(axis=1)) / evidence.energy
+    residuals = np.exp(np.log(costs / n_points).mean(axis=1))
     return list(zip(residuals.tolist(), (silhouettes / n_points).tolist(), strict=True))
 
 

@@ -2,7 +2,7 @@
 
 Decisions are made in two steps. :func:`settle` comes before the rows are prepared: it
 finds the number of clusters, tells linear from affine subspaces, and chooses the
-components to remove, where needed by trial ensembles on some of the rows.
+directions in which points are whitened, by trial ensembles on some of the rows.
 :func:`decide` comes after: it looks at the prepared points alone, and adds dimensions,
 coordinates and numbers of neighbours.
 """
@@ -13,28 +13,31 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import ceil, sqrt
+from statistics import fmean
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics.pairwise import euclidean_distances
 
 from ekss.core.ksubspaces import MemberOptions
-from ekss.core.linalg import unit_rows, without
+from ekss.core.linalg import leading_spectrum, unit_rows
 from ekss.ensemble.choose import (
     Evidence,
     cut_and_choose,
     gather_evidence,
     judge_all,
+    score_cut,
     total_of,
 )
 from ekss.ensemble.cut import CutOptions, cut
 from ekss.ensemble.prepare import (
     Coordinates,
     Points,
-    common_directions,
+    in_coordinates,
     leading_coordinates,
     power_of_two,
     prepare,
+    whitened_directions,
 )
 from ekss.ensemble.vote import (
     Ensemble,
@@ -64,8 +67,8 @@ class Wishes:
         How one of them is made.
     affine, normalize : bool or None
         Whether subspaces may miss the origin; whether rows get unit length.
-    n_removed : int or None
-        Leading components to remove.
+    whiten : int or None
+        Directions in which the points are whitened; 0 is not at all.
     n_neighbors : int or None
         Neighbours kept per point.
     cut : CutOptions
@@ -86,7 +89,7 @@ class Wishes:
     member: KSSMember | MemberFunction = field(default_factory=KSSMember)
     affine: bool | None = None
     normalize: bool | None = None
-    n_removed: int | None = None
+    whiten: int | None = None
     n_neighbors: int | None = None
     cut: CutOptions = field(default_factory=CutOptions)
     outliers: float | str | None = None
@@ -225,9 +228,20 @@ class _Rules:
 _RULES = _Rules()
 
 
-def decide(points: Points, wishes: Wishes, n_clusters: int, seed: int) -> Plan:
-    """Settle dimensions, coordinates and numbers of neighbours for K clusters."""
-    rows = points.rows
+def decide(
+    points: Points,
+    wishes: Wishes,
+    n_clusters: int,
+    seed: int,
+    directions: NDArray[np.floating] | None = None,
+) -> Plan:
+    """Settle dimensions, coordinates and numbers of neighbours for K clusters.
+
+    ``directions`` are those in which the points are whitened, if they are.
+    """
+    rows, unit = points.rows, points.preparation.unit
+    if directions is not None:
+        rows = in_coordinates(rows, directions, unit=unit)
     affine = points.preparation.centre is not None
     if wishes.dims is None:
         geometry = estimate_geometry(
@@ -236,10 +250,13 @@ def decide(points: Points, wishes: Wishes, n_clusters: int, seed: int) -> Plan:
     else:
         geometry = Geometry(affine, *wishes.dims, given=True)
     dtype = rows.dtype
-    if points.preparation.unit and not affine:
+    if unit and not affine:
         rng = np.random.default_rng(seed)
         dtype = dtype if is_clean(rows, n_clusters, rng) else np.dtype(np.float32)
-    seen = leading_coordinates(rows, n_clusters, geometry.span, dtype)
+    if directions is None:
+        seen = leading_coordinates(rows, n_clusters, geometry.span, dtype)
+    else:
+        seen = Coordinates(rows.astype(dtype, copy=False), None, directions, unit)
     if wishes.n_neighbors is None:
         neighbors = neighbor_counts(len(rows), n_clusters)
     else:
@@ -452,16 +469,18 @@ def _directions_for(
 
 
 @dataclass(frozen=True)
-class _RemovalRules:
-    """Constants of the choice of components."""
+class _WhiteningRules:
+    """Constants of the choice of directions (docs/experiments.md, "Whitening")."""
 
     # Squared length of the mean of points of unit length from which they have a
     # direction in common: 0.45 to 0.7 for images as they are, at most 0.015 for
     # subspaces, or for images less their mean or leading components.
     common: float = 0.1
-    # Components tried. Faces under light take three.
-    most: int = 3
-    # Members of each round of the comparison of numbers of components.
+    # Directions tried, per cluster; no more than ``few``, or ``per_cluster``.
+    multiples: tuple[float, ...] = (1, 1.5, 2, 3, 4, 6, 8, 12)
+    few: int = 128
+    per_cluster: int = 4
+    # Members of each round of the comparison of numbers of directions.
     members: tuple[int, ...] = (25, 50, 100)
     # After a round, numbers whose score is so much above the lowest are given up
     # (docs/experiments.md, "Trials with few members").
@@ -469,9 +488,6 @@ class _RemovalRules:
     # Points of the comparison: at least so many, and so many per cluster.
     fewest_rows: int = 2000
     rows_per_cluster: int = 100
-    # Scores this close count as equal, and the smallest number is taken: removing a
-    # component that clusters do not have in common is a loss.
-    equal: float = 0.1
     # Rows summed at once: 8 MB, which stay in cache.
     block_entries: int = 2**20
 
@@ -512,34 +528,35 @@ class _CountRules:
     weight_of_cut: float = 0.3
 
 
-REMOVAL = _RemovalRules()
+WHITENING = _WhiteningRules()
 COUNT = _CountRules()
 
 
 @dataclass(frozen=True)
-class Removal:
-    """A number of leading components that was tried.
+class Whitening:
+    """A number of directions that was tried.
 
     Attributes
     ----------
-    n_removed : int
+    n_directions : int
         The number.
     score : float
-        Of the best cut of the points without them; lower is better. Only scores of
-        the same number of members can be compared.
+        Of the best cut of the points in so many directions, the mean of its scores in
+        all numbers of directions that were still compared; lower is better. Only scores
+        of the same number of members can be compared.
     n_members : int
         Members that voted in the trial: fewer where it was soon clear that another
-        number of components is better.
+        number of directions is better.
 
     Examples
     --------
-    >>> from ekss.ensemble import Removal
-    >>> tried = [Removal(0, -4.2, 100), Removal(1, -5.0, 100)]
-    >>> min(tried, key=lambda removal: removal.score).n_removed
-    1
+    >>> from ekss.ensemble import Whitening
+    >>> tried = [Whitening(10, -4.2, 100), Whitening(20, -5.0, 100)]
+    >>> min(tried, key=lambda one: one.score).n_directions
+    20
     """
 
-    n_removed: int
+    n_directions: int
     score: float
     n_members: int
 
@@ -582,29 +599,34 @@ class Settled:
     n_clusters : int
     affine, unit : bool
         Whether subspaces may miss the origin; whether rows get unit length.
-    removed : ndarray of shape (n_removed, n_features)
-        Orthonormal directions to take out of the rows.
-    removals : tuple of Removal
-        Numbers of components that were tried, best first; empty if none were.
+    directions : ndarray of shape (n_features, n_kept) or None
+        Directions in which the points are whitened; None where they are not.
+    whitenings : tuple of Whitening
+        Numbers of directions that were tried, best first; empty if none were.
     counts : tuple of Count
         Numbers of clusters that were compared last, best first; empty if given.
     ensemble : Ensemble or None
-        Members that the trial of the chosen components has run.
+        Members that the trial of the chosen directions has run.
     """
 
     n_clusters: int
     affine: bool
     unit: bool
-    removed: NDArray[np.floating]
-    removals: tuple[Removal, ...] = ()
+    directions: NDArray[np.float64] | None = None
+    whitenings: tuple[Whitening, ...] = ()
     counts: tuple[Count, ...] = ()
     ensemble: Ensemble | None = None
+
+    @property
+    def n_directions(self) -> int:
+        """Number of directions in which the points are whitened; 0 if they are not."""
+        return 0 if self.directions is None else self.directions.shape[1]
 
 
 def settle(
     rows: NDArray[np.floating], wishes: Wishes, seed: int, workers: Workers
 ) -> Settled:
-    """Settle the number of clusters, linear or affine, and what is removed.
+    """Settle the number of clusters, linear or affine, and how points are whitened.
 
     A number of clusters that is found here leads to the same decisions as if the user
     had given it: what is decided for a guess only serves to find the number.
@@ -615,8 +637,7 @@ def settle(
     few = rows
     if len(rows) > COUNT.rows:
         few = rows[np.sort(rng.choice(len(rows), COUNT.rows, replace=False))]
-    guess = _settle_given(few, wishes, min(COUNT.first, len(few)), seed, workers)
-    counts = _find_count(few, wishes, guess, seed, workers)
+    counts = _find_count(few, wishes, seed, workers)
     found = counts[0].n_clusters if counts else 1
     settled = _settle_given(rows, wishes, found, seed, workers)
     return replace(settled, counts=counts)
@@ -632,21 +653,25 @@ def _settle_given(
     """Settle the rest for a number of clusters, or for a guess of it."""
     affine = decide_affine(rows, wishes.affine, n_clusters)
     unit = wishes.unit(affine=affine)
-    is_tried = not affine and unit and may_remove(rows, n_clusters)
-    if wishes.n_removed is None and is_tried:
-        return try_removals(rows, wishes, n_clusters, seed, workers)
-    removed = common_directions(rows, wishes.n_removed or 0, unit=unit)
-    return Settled(n_clusters, affine, unit, removed)
+    directions = None
+    if wishes.whiten is None:
+        if unit and not affine and may_whiten(rows, n_clusters):
+            return try_whitening(rows, wishes, n_clusters, seed, workers)
+    elif wishes.whiten > 0:
+        points = prepare(rows, unit=unit, affine=affine).rows
+        spectrum = leading_spectrum(points, min(wishes.whiten + 1, *points.shape))
+        directions = whitened_directions(spectrum, wishes.whiten)
+    return Settled(n_clusters, affine, unit, directions)
 
 
-# --- How many components to remove ----------------------------------------------------
+# --- In how many directions points are whitened ---------------------------------------
 
 
-def may_remove(rows: NDArray[np.floating], n_clusters: int) -> bool:
-    """Tell whether it is worth trying to remove components."""
+def may_whiten(rows: NDArray[np.floating], n_clusters: int) -> bool:
+    """Tell whether points are whitened: where all have a direction in common."""
     return (
         1 < n_clusters < len(rows)
-        and most_removed(*rows.shape) > 0
+        and bool(numbers_of_directions(n_clusters, *rows.shape))
         and has_common_direction(rows)
     )
 
@@ -654,95 +679,109 @@ def may_remove(rows: NDArray[np.floating], n_clusters: int) -> bool:
 def has_common_direction(rows: NDArray[np.floating]) -> bool:
     """Tell whether the rows, at unit length, have a mean that is clearly not zero."""
     n_samples, n_features = rows.shape
-    step = max(1, REMOVAL.block_entries // n_features)
+    step = max(1, WHITENING.block_entries // n_features)
     total = np.zeros(n_features)
     for first in range(0, n_samples, step):
         some = unit_rows(rows[first : first + step])
         total += some.sum(axis=0, dtype=np.float64)
     mean = total / n_samples
-    return float(mean @ mean) > REMOVAL.common
+    return float(mean @ mean) > WHITENING.common
 
 
-def most_removed(n_samples: int, n_features: int) -> int:
-    """Return up to how many components are tried: more than half must be left."""
-    return max(0, min(REMOVAL.most, (min(n_samples, n_features) - 1) // 2))
+def numbers_of_directions(
+    n_clusters: int, n_samples: int, n_features: int
+) -> tuple[int, ...]:
+    """Return the numbers of directions that are tried, ascending.
+
+    Clusters need at least one direction each.
+    """
+    most = max(WHITENING.few, WHITENING.per_cluster * n_clusters)
+    most = min(most, n_samples, n_features)
+    numbers = {ceil(times * n_clusters) for times in WHITENING.multiples}
+    return tuple(sorted(number for number in numbers if number <= most))
 
 
 def tried_rows(n_samples: int, n_clusters: int) -> int:
-    """Return on how many points numbers of components are compared."""
-    wanted = max(REMOVAL.fewest_rows, REMOVAL.rows_per_cluster * n_clusters)
+    """Return on how many points numbers of directions are compared."""
+    wanted = max(WHITENING.fewest_rows, WHITENING.rows_per_cluster * n_clusters)
     return min(n_samples, wanted)
 
 
 @dataclass(frozen=True)
 class _Trial:
-    """A number of components under trial, and how far the trial has come.
+    """A number of directions under trial, and how far the trial has come.
 
     Attributes
     ----------
-    n_removed : int
+    n_directions : int
+    directions : ndarray of shape (n_features, n_kept)
     plan : Plan
-        Of the sampled rows without so many components.
-    energy : float
-        Mean squared length of these points outside all components that are tried.
+        Of the sampled rows in these directions.
     ensemble : Ensemble or None
         Members that have voted so far.
     score : float
-        Of the best cut of their votes.
+        Of the best cut of their votes, judged in all numbers of directions.
     """
 
-    n_removed: int
+    n_directions: int
+    directions: NDArray[np.float64]
     plan: Plan
-    energy: float
     ensemble: Ensemble | None = None
     score: float = float("inf")
 
     @property
-    def removal(self) -> Removal:
+    def evidence(self) -> Evidence:
+        """Points in these directions, and the votes of the members on them."""
+        assert self.ensemble is not None  # members have voted
+        return gather_evidence(self.plan, self.ensemble.labels)
+
+    @property
+    def whitening(self) -> Whitening:
         n_members = 0 if self.ensemble is None else self.ensemble.labels.shape[1]
-        return Removal(self.n_removed, self.score, n_members)
+        return Whitening(self.n_directions, self.score, n_members)
 
 
-def try_removals(
+def try_whitening(
     rows: NDArray[np.floating],
     wishes: Wishes,
     n_clusters: int,
     seed: int,
     workers: Workers,
 ) -> Settled:
-    """Choose how many leading components to remove, by trial ensembles on a sample.
+    """Choose in how many directions points are whitened, by trial ensembles.
 
-    Zero, one, two ... components are removed, members vote on what is left, and the
-    best cut of their votes is scored. Residuals are measured in units of the energy
-    outside all of the components: those that stay in are easy to fit, and would
-    otherwise lower the score. All numbers are tried with few members first, and those
-    that are not clearly worse with more.
+    Members vote on a sample of the points in each number of directions, and their votes
+    are cut. Every cut is judged by the points and votes in each of the numbers: by its
+    own alone, a cut in few directions would look better than it is, because points in
+    few directions are easy to fit and easy to agree on. All numbers are tried with few
+    members first, and those that are not clearly worse with more.
 
     Returns
     -------
     settled : Settled
-        With the smallest number whose score is within 0.1 of the lowest. Its members
-        are kept if they have voted on all rows.
+        With the number of lowest score. Its members are kept if they have voted on
+        all rows.
     """
-    most = most_removed(*rows.shape)
-    directions = common_directions(rows, most, unit=True)
+    numbers = numbers_of_directions(n_clusters, *rows.shape)
     sample = draw_sample(len(rows), tried_rows(len(rows), n_clusters), seed)
-    few = rows if sample is None else rows[sample]
+    points = prepare(rows, unit=True, affine=False)
+    spectrum = leading_spectrum(points.rows, min(numbers[-1] + 1, *rows.shape))
+    if sample is not None:
+        points = replace(points, rows=points.rows[sample])
     trials = []
-    for n_removed in range(most + 1):
-        points = prepare(few, unit=True, affine=False, removed=directions[:n_removed])
-        energy = _energy(without(points.rows, directions[n_removed:], unit=False))
-        plan = decide(points, wishes, n_clusters, seed)
-        trials.append(_Trial(n_removed, plan, energy))
+    for number in numbers:
+        directions = whitened_directions(spectrum, number)
+        plan = decide(points, wishes, n_clusters, seed, directions)
+        trials.append(_Trial(number, directions, plan))
     trials = _compare(trials, wishes, seed, workers)
-    removals = _best_first([trial.removal for trial in trials])
-    best = trials[removals[0].n_removed]
+    tried = _best_first([trial.whitening for trial in trials])
+    best = next(one for one in trials if one.n_directions == tried[0].n_directions)
     return Settled(
         n_clusters,
         affine=False,
         unit=True,
-        removed=directions[: best.n_removed],
-        removals=removals,
+        directions=best.directions,
+        whitenings=tried,
         ensemble=best.ensemble if sample is None else None,
     )
 
@@ -752,7 +791,7 @@ def _compare(
 ) -> list[_Trial]:
     """Try all with few members, and those that are not clearly worse with more."""
     trials, quiet = list(trials), workers.quiet()
-    rounds = sorted({min(wishes.n_members or n, n) for n in REMOVAL.members})
+    rounds = sorted({min(wishes.n_members or n, n) for n in WHITENING.members})
     left = list(range(len(trials)))
     with workers.stage("preprocessing", len(rounds) * len(trials)) as advance:
         for n_members in rounds:
@@ -763,31 +802,52 @@ def _compare(
                 )
                 trials[i] = replace(one, ensemble=ensemble)
                 advance(1)
-            score = partial(_score_of, [trials[i] for i in left], wishes, seed)
-            for i, found in zip(left, quiet.map(score, len(left), "cuts"), strict=True):
-                trials[i] = replace(trials[i], score=found)
+            asked = [trials[i] for i in left]
+            best = partial(_best_cut, asked, wishes, seed)
+            cuts = list(quiet.map(best, len(left), "cuts"))
+            judge = partial(_mean_score, cuts, asked, wishes)
+            for i, mean in zip(
+                left, quiet.map(judge, len(left), "choice"), strict=True
+            ):
+                trials[i] = replace(trials[i], score=mean)
             lowest = min(trials[i].score for i in left)
-            left = [i for i in left if trials[i].score <= lowest + REMOVAL.hopeless]
+            left = [i for i in left if trials[i].score <= lowest + WHITENING.hopeless]
             advance(len(trials) - len(left))
             if len(left) == 1:
                 break
     return trials
 
 
-def _score_of(
+def _best_cut(
     trials: Sequence[_Trial], wishes: Wishes, seed: int, number: int
-) -> float:
-    """Score the best cut of one graph of the votes of a trial; infinity if none."""
-    trial, alone = trials[number], Workers(1)
-    plan, ensemble = trial.plan, trial.ensemble
+) -> NDArray[np.int64] | None:
+    """Return the best cut of one graph of the votes of a trial; None if none succeeds."""
+    plan, ensemble = trials[number].plan, trials[number].ensemble
     assert ensemble is not None  # members have voted
-    n_samples = len(plan.points.rows)
-    q = one_graph(wishes, n_samples, plan.n_clusters)
-    evidence = replace(gather_evidence(plan, ensemble.labels), energy=trial.energy)
+    q = one_graph(wishes, len(plan.points.rows), plan.n_clusters)
     chosen = cut_and_choose(
-        ensemble, plan.n_clusters, [q], evidence, wishes.cut, seed, alone
+        ensemble,
+        plan.n_clusters,
+        [q],
+        trials[number].evidence,
+        wishes.cut,
+        seed,
+        Workers(1),
     )
-    return float("inf") if chosen is None else chosen.candidates[0].score
+    return None if chosen is None else chosen.labels
+
+
+def _mean_score(
+    cuts: Sequence[NDArray[np.int64] | None],
+    trials: Sequence[_Trial],
+    wishes: Wishes,
+    number: int,
+) -> float:
+    """Judge the cut of one trial by the points and votes of each, itself included."""
+    labels, score = cuts[number], wishes.cut.score or score_cut
+    if labels is None:
+        return float("inf")
+    return fmean(total_of(score(labels, trial.evidence)) for trial in trials)
 
 
 def _run(
@@ -804,24 +864,13 @@ def _run(
     return run_members(plan.seen.points, seed, member, n_members, workers, known=known)
 
 
-def _best_first(tried: Sequence[Removal]) -> tuple[Removal, ...]:
-    """Put first the smallest number of components whose score is close to the lowest.
+def _best_first(tried: Sequence[Whitening]) -> tuple[Whitening, ...]:
+    """Sort by score.
 
     Numbers that were given up with fewer members are not compared with the others: they
     come last.
     """
-    asked = max(one.n_members for one in tried)
-    last = [one for one in tried if one.n_members == asked]
-    lowest = min(one.score for one in last)
-    best = next(one for one in last if one.score <= lowest + REMOVAL.equal)
-    others = [one for one in tried if one is not best]
-    return (best, *sorted(others, key=lambda one: (-one.n_members, one.score)))
-
-
-def _energy(points: NDArray[np.floating]) -> float:
-    """Return the mean squared length, more than zero."""
-    squares = np.einsum("ij,ij->", points, points, dtype=np.float64)
-    return max(float(squares) / len(points), float(np.finfo(points.dtype).tiny))
+    return tuple(sorted(tried, key=lambda one: (-one.n_members, one.score)))
 
 
 # --- How many clusters ----------------------------------------------------------------
@@ -833,25 +882,16 @@ def _energy(points: NDArray[np.floating]) -> float:
 
 
 def _find_count(
-    rows: NDArray[np.floating],
-    wishes: Wishes,
-    settled: Settled,
-    seed: int,
-    workers: Workers,
+    rows: NDArray[np.floating], wishes: Wishes, seed: int, workers: Workers
 ) -> tuple[Count, ...]:
     """Score numbers of clusters around guesses, as :func:`seek_counts` moves them."""
     n_members = min(wishes.n_members or COUNT.members, COUNT.members)
     quiet = workers.quiet()
 
     def score_around(guess: int) -> tuple[Count, ...]:
-        affine = decide_affine(rows, wishes.affine, guess)
-        points = prepare(
-            rows,
-            unit=wishes.unit(affine=affine),
-            affine=affine,
-            removed=settled.removed,
-        )
-        plan = decide(points, wishes, guess, seed)
+        settled = _settle_given(rows, wishes, guess, seed, quiet)
+        points = prepare(rows, unit=settled.unit, affine=settled.affine)
+        plan = decide(points, wishes, guess, seed, settled.directions)
         ensemble = _run(plan, wishes, n_members, seed, quiet)
         _, _, options = ensemble.origin
         judges = run_members(
@@ -867,7 +907,9 @@ def _find_count(
             guess, ensemble, judges.labels, evidence, wishes, seed, quiet
         )
 
-    first = COUNT.first_affine if settled.affine else COUNT.first
+    guess = min(COUNT.first, len(rows))
+    is_affine = decide_affine(rows, wishes.affine, guess)
+    first = COUNT.first_affine if is_affine else COUNT.first
     with workers.stage("clusters"):
         return seek_counts(score_around, len(rows), first)
 

@@ -62,8 +62,8 @@ class Extension:
     ----------
     preparation : Preparation
         How rows become points.
-    directions : ndarray of shape (n_features, n_kept) or None
-        Coordinates in which members work; None is the features.
+    seen : Coordinates
+        How members see points.
     members : tuple of Flats
         Candidate subspaces of every member; empty where they have none.
     voters : CategoricalNB or None
@@ -76,7 +76,7 @@ class Extension:
     """
 
     preparation: Preparation
-    directions: NDArray[np.floating] | None
+    seen: Coordinates
     members: tuple[Flats, ...]
     voters: CategoricalNB | None
     flats: Flats
@@ -98,10 +98,7 @@ class Extension:
 
     def member_labels(self, points: NDArray[np.floating]) -> NDArray[np.int32]:
         """Return the label of every point in every member."""
-        inside = points
-        if self.directions is not None:
-            inside = points @ self.directions
-        inside = np.ascontiguousarray(inside, self.members[0].bases.dtype)
+        inside = self.seen.of(points)
         return np.stack([assign(inside, flats).labels for flats in self.members], 1)
 
 
@@ -128,13 +125,12 @@ def learn_extension(
 ) -> Extension:
     """Learn from the clusters of a sample how to label further rows."""
     flats, spreads = described.flats, described.spreads
+    seen = seen.take(np.arange(0))  # how points are seen, without the points
     if not ensemble.models:
-        return Extension(preparation, seen.directions, (), None, flats, spreads)
+        return Extension(preparation, seen, (), None, flats, spreads)
     categories = np.array([len(member.bases) for member in ensemble.models])
     voters = learn_voters(ensemble.labels, labels, categories)
-    return Extension(
-        preparation, seen.directions, ensemble.models, voters, flats, spreads
-    )
+    return Extension(preparation, seen, ensemble.models, voters, flats, spreads)
 
 
 def learn_voters(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,10 +12,10 @@ from numpy.typing import DTypeLike, NDArray
 from ekss.core.ksubspaces import squared_norms
 from ekss.core.linalg import (
     Flats,
+    Spectrum,
     leading_spectrum,
     squared_residuals,
     unit_rows,
-    without,
 )
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Preparation:
-    """How rows become points: scaled, less common directions, centred.
+    """How rows become points: scaled and centred.
 
     Fitted once; ``predict``, ``transform``, ``score``, reports, comparisons and saved
     models call it to see rows as the fit saw them.
@@ -32,9 +32,7 @@ class Preparation:
     Attributes
     ----------
     unit : bool
-        Whether rows are scaled to unit length, before and after the removal.
-    removed : ndarray of shape (n_removed, n_features) or None
-        Orthonormal directions that are taken out of the rows; None is none.
+        Whether rows are scaled to unit length.
     centre : ndarray of shape (n_features,) or None
         Subtracted for affine subspaces, in float64; None for linear ones.
     scale : float
@@ -52,7 +50,6 @@ class Preparation:
     """
 
     unit: bool
-    removed: NDArray[np.floating] | None = None
     centre: NDArray[np.float64] | None = None
     scale: float = 1.0
     completion: Completion | None = None
@@ -74,7 +71,7 @@ class Preparation:
             rows = self.completion(rows)
         if self.centre is not None:
             rows = rows.astype(np.float64, copy=False)
-        points = without(rows, self.removed, unit=self.unit)
+        points = unit_rows(rows) if self.unit else rows
         if self.centre is not None:
             points = points - self.centre
         return np.ascontiguousarray(points / self.scale)
@@ -141,9 +138,7 @@ class Preparation:
             return self.completion
         from ekss.core.completion import completion_of
 
-        return completion_of(
-            flats, removed=self.removed, unit=self.unit, scale=self.scale
-        )
+        return completion_of(flats, unit=self.unit, scale=self.scale)
 
     def outwards(self, flats: Flats) -> Flats:
         """Return subspaces of the points in the coordinates of the rows.
@@ -202,10 +197,9 @@ def prepare(
     *,
     unit: bool,
     affine: bool,
-    removed: NDArray[np.floating] | None = None,
     completion: Completion | None = None,
 ) -> Points:
-    """Scale rows, take directions out, and centre them for affine subspaces.
+    """Scale rows, and centre them for affine subspaces.
 
     Affine clustering does not depend on the origin; it works in float64, because
     clusters far from each other would cancel the digits of float32.
@@ -218,8 +212,6 @@ def prepare(
         Whether to scale them to unit length.
     affine : bool
         Whether subspaces may miss the origin; if so, points are centred.
-    removed : ndarray of shape (n_removed, n_features), default=None
-        Orthonormal directions to take out.
     completion : Completion, default=None
         What has filled in the rows, to do the same to new ones.
 
@@ -239,7 +231,7 @@ def prepare(
     """
     if affine:
         rows = rows.astype(np.float64, copy=False)
-    points = without(rows, removed, unit=unit)
+    points = unit_rows(rows) if unit else rows
     centre = None
     if affine:
         centre = points.mean(axis=0)
@@ -247,24 +239,12 @@ def prepare(
     # Unit rows need no scale, and what is measured on them stays comparable.
     scale = 1.0 if unit else power_of_two(float(np.abs(points).max()))
     ready = np.ascontiguousarray(points / scale)
-    return Points(ready, Preparation(unit, removed, centre, scale, completion))
+    return Points(ready, Preparation(unit, centre, scale, completion))
 
 
 def power_of_two(largest: float) -> float:
     """Return the scale that brings the largest entry near 1 and rounds nothing."""
     return 2.0 ** math.floor(math.log2(largest)) if largest > 0 else 1.0
-
-
-def common_directions(
-    rows: NDArray[np.floating], count: int, *, unit: bool
-) -> NDArray[np.floating]:
-    """Return the leading right singular vectors of the rows, not centred, as rows."""
-    if not count:
-        return np.zeros((0, rows.shape[1]), rows.dtype)
-    scaled = unit_rows(rows) if unit else rows
-    # The first few come out the same, to the last bit, however many are asked for.
-    at_least = min(max(count, 3), *rows.shape)
-    return leading_spectrum(scaled, at_least).directions[:count].astype(rows.dtype)
 
 
 @dataclass(frozen=True)
@@ -275,20 +255,71 @@ class Coordinates:
     ----------
     points : ndarray of shape (n_samples, n_kept)
     outside : ndarray of shape (n_samples,) or None
-        Squared length of each point outside the coordinates; None where all are kept.
+        Squared length of each point outside the coordinates; None where all are kept,
+        or where only what is inside counts.
     directions : ndarray of shape (n_features, n_kept) or None
-        Orthonormal directions of the coordinates; None where they are the features.
+        Directions of the coordinates, as columns; None where they are the features.
+    unit : bool
+        Whether points are scaled to unit length in these coordinates.
     """
 
     points: NDArray[np.floating]
     outside: NDArray[np.floating] | None = None
     directions: NDArray[np.floating] | None = None
+    unit: bool = False
 
     def take(self, rows: NDArray[np.integer]) -> Coordinates:
         """Return some of the points."""
         outside = None if self.outside is None else self.outside[rows]
-        points = np.ascontiguousarray(self.points[rows])
-        return Coordinates(points, outside, self.directions)
+        return replace(
+            self, points=np.ascontiguousarray(self.points[rows]), outside=outside
+        )
+
+    def of(self, points: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Return these coordinates of further points, prepared as the others were."""
+        if self.directions is not None:
+            points = in_coordinates(points, self.directions, unit=self.unit)
+        return np.ascontiguousarray(points, self.points.dtype)
+
+
+def in_coordinates(
+    points: NDArray[np.floating], directions: NDArray[np.floating], *, unit: bool
+) -> NDArray[np.floating]:
+    """Return coordinates of points along some directions, at unit length if wanted."""
+    inside = points @ directions.astype(points.dtype, copy=False)
+    return unit_rows(inside) if unit else inside
+
+
+def whitened_directions(spectrum: Spectrum, count: int) -> NDArray[np.float64]:
+    r"""Return directions along which points have equal energy, or less if it is weak.
+
+    With the points :math:`X = U \Sigma V^T`, the coordinates are the leading columns of
+    U, each scaled by :math:`(1 - \sigma_{count + 1}^2 / \sigma^2)^{1/2}`. Their inner
+    products are the coefficients of least nuclear norm that explain the points up to
+    noise (:func:`ekss.core.low_rank.low_rank_rows`). Without noise, and with as many
+    directions as the points span, points of independent subspaces are orthogonal in
+    these coordinates, however small the angles between the subspaces are.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+        Of the points, with one more direction than ``count`` if there is one.
+    count : int
+        Number of directions.
+
+    Returns
+    -------
+    directions : ndarray of shape (n_features, n_kept)
+        As columns; directions that hold nothing but rounding errors are left out.
+    """
+    energies = spectrum.singular_values**2
+    noise = energies[count] if count < len(energies) else 0.0
+    energies = energies[:count]
+    kept = energies > max(noise, energies[0] * _KEPT.rounding)
+    if not kept.any():
+        kept, noise = energies > 0, 0.0
+    shares = (1 - noise / energies[kept]) / energies[kept]
+    return spectrum.directions[:count][kept].T * np.sqrt(shares)
 
 
 @dataclass(frozen=True)
@@ -301,6 +332,8 @@ class _Kept:
     # (docs/experiments.md, "Choosing among cuts: forms of the score", at the end).
     energy: float = 1 - 1e-4
     few: int = 128
+    # Energies below this share of the largest are rounding errors of a Gram matrix.
+    rounding: float = 1e-14
 
 
 _KEPT = _Kept()

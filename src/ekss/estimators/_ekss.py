@@ -75,12 +75,13 @@ class EKSS(SubspaceClusterer):
     normalize : bool or "auto", default="auto"
         Scale points to unit length first. "auto" does so for linear subspaces, where
         length carries no information, and not for affine ones.
-    remove_components : "auto" or int, default="auto"
-        Leading singular directions of the points, at unit length if ``normalize``, that
-        are taken out first; then points are scaled again. "auto" tries 0 to 3 on a
-        sample and takes the number of lowest score (``removals_``), or the smallest
-        within 0.1 of it; but none for affine subspaces, without ``normalize``, or for
-        points without a direction in common. 0 switches this off.
+    whiten : "auto" or int, default="auto"
+        Number of leading singular directions in which members and judges see the
+        points, with equal energy in each, or less where a direction holds hardly more
+        than the next one left out; then points are scaled to unit length again, if
+        ``normalize``. "auto" does so where points have a direction in common, as images
+        have, and tries several numbers on a sample (``whitenings_``); not for affine
+        subspaces, or without ``normalize``. 0 leaves points as they are.
     outliers : float, "auto" or None, default=None
         Which points get the label -1 in place of a cluster, in ``fit`` and ``predict``:
         a share of them in (0, 0.5], those of highest ``outlier_scores_`` (scikit-learn
@@ -156,12 +157,11 @@ class EKSS(SubspaceClusterer):
         With ``n_clusters="auto"``: the numbers of clusters of the last round of the
         search, best first, with ``n_clusters``, ``score`` and ``confirmed``; otherwise
         empty.
-    removed_ : ndarray of shape (n_removed, n_features)
-        Orthonormal directions that were taken out of the points, and that ``predict``
-        takes out of new ones; no rows if nothing was removed.
-    removals_ : tuple of Removal
-        The numbers of components that "auto" has tried, the chosen one first, with
-        ``n_removed``, ``score`` and ``n_members``. Scores of different ``n_members``
+    n_directions_ : int
+        Number of directions in which points were whitened; 0 if they were not.
+    whitenings_ : tuple of Whitening
+        The numbers of directions that "auto" has tried, the chosen one first, with
+        ``n_directions``, ``score`` and ``n_members``. Scores of different ``n_members``
         cannot be compared: numbers that were clearly worse were given up with few
         members. Empty where nothing was tried.
     agreement_ : float or None
@@ -221,7 +221,7 @@ class EKSS(SubspaceClusterer):
         member: KSSMember | MemberFunction | None = None,
         affine: bool | str = "auto",
         normalize: bool | str = "auto",
-        remove_components: int | str = "auto",
+        whiten: int | str = "auto",
         outliers: float | str | None = None,
         n_neighbors: int | str = "auto",
         cut: CutOptions | None = None,
@@ -239,7 +239,7 @@ class EKSS(SubspaceClusterer):
         self.member = member
         self.affine = affine
         self.normalize = normalize
-        self.remove_components = remove_components
+        self.whiten = whiten
         self.outliers = outliers
         self.n_neighbors = n_neighbors
         self.cut = cut
@@ -340,12 +340,12 @@ class EKSS(SubspaceClusterer):
             member=member,
             affine=bool_or_auto("affine", self.affine),
             normalize=bool_or_auto("normalize", self.normalize),
-            n_removed=int_or_auto(
-                "remove_components",
-                self.remove_components,
+            whiten=int_or_auto(
+                "whiten",
+                self.whiten,
                 0,
-                min(n_samples, n_features) - 1,
-                limit="min(n_samples, n_features)-1",
+                min(n_samples, n_features),
+                limit="min(n_samples, n_features)",
             ),
             n_neighbors=int_or_auto(
                 "n_neighbors", self.n_neighbors, 1, n_samples - 1, limit="n_samples-1"
@@ -409,7 +409,6 @@ def taken(rows: Rows, sample: NDArray[np.int64] | None) -> NDArray[np.floating]:
 def _fitted(found: Clustering, sample: NDArray[np.int64] | None) -> dict[str, Any]:
     """Return the attributes of a fit."""
     chosen, ensemble, settled = found.chosen, found.ensemble, found.settled
-    removed = found.preparation.removed
     return {
         "labels_": found.labels.astype(np.int64),
         "bases_": found.flats.bases,
@@ -425,8 +424,8 @@ def _fitted(found: Clustering, sample: NDArray[np.int64] | None) -> dict[str, An
         "eigenvalues_": chosen.eigenvalues,
         "candidates_": chosen.candidates,
         "counts_": settled.counts,
-        "removed_": removed,
-        "removals_": settled.removals,
+        "n_directions_": settled.n_directions,
+        "whitenings_": settled.whitenings,
         "agreement_": ensemble.agreement,
         "sample_": sample,
         "affine_": settled.affine,

@@ -35,7 +35,7 @@ _SLACK = 1e-3
 # Arrays of what fills in missing entries, where the fit had any.
 _COMPLETION = {"loadings": "CDq", "means": "CD", "noise": "C", "shares": "C"}
 # Arrays of the preparation of rows, which estimators have in ``preparation_``.
-_PREPARED = ("removed", "centre", *_COMPLETION)
+_PREPARED = ("centre", *_COMPLETION)
 _OPTIONAL = ("offsets_", "outlier_limits_", *_PREPARED)
 
 
@@ -65,7 +65,6 @@ _SUBSPACES = {
     "bases_": "KDd",
     "offsets_": "KD",
     "outlier_limits_": "K",
-    "removed": "rD",
     "centre": "D",
     **_COMPLETION,
 }
@@ -115,7 +114,7 @@ def pack_step(fitted: Any, kinds: dict[str, Kind]) -> Step:
     }
     if kind.arrays is _SUBSPACES:
         preparation = fitted.preparation_
-        arrays |= {"removed": preparation.removed, "centre": preparation.centre}
+        arrays |= {"centre": preparation.centre}
         description["unit"] = preparation.unit
         description["scale"] = preparation.scale
         completion = preparation.completion
@@ -167,7 +166,6 @@ def restore_step(
         need(model.affine_ == ("centre" in arrays), "offsets_ and centre do not agree")
         model.n_clusters_, model.subspace_dim_ = sizes["K"], sizes["d"]
         if isinstance(model, estimators.EKSS):
-            model.removed_ = model.preparation_.removed
             model.dims_ = Flats(model.bases_).dims
     if isinstance(model, preprocessing.Scattering2D):
         return model, _refit_scattering(model, width)
@@ -219,7 +217,7 @@ def _restored_preparation(description: dict[str, Any], arrays: Arrays) -> Prepar
     centre = arrays.get("centre")
     exact = None if centre is None else centre.astype(np.float64)
     completion = _restored_completion(description.get("completion"), arrays)
-    return Preparation(unit, arrays.get("removed"), exact, scale, completion)
+    return Preparation(unit, exact, scale, completion)
 
 
 def _restored_completion(description: Any, arrays: Arrays) -> Any:

@@ -162,8 +162,8 @@ class Inputs:
             for name in names
             if hasattr(self.estimator, name)
         ]
-        if getattr(self.estimator, "removals_", ()):
-            found.append(("remove_components", _shown(len(self.estimator.removed_))))
+        if getattr(self.estimator, "whitenings_", ()):
+            found.append(("whiten", _shown(self.estimator.n_directions_)))
         return found
 
     @property
