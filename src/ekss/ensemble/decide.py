@@ -488,6 +488,9 @@ class _WhiteningRules:
     # Points of the comparison: at least so many, and so many per cluster.
     fewest_rows: int = 2000
     rows_per_cluster: int = 100
+    # Scores this close count as equal, and the largest number is taken: too few
+    # directions do more harm than too many.
+    equal: float = 0.1
     # Rows summed at once: 8 MB, which stay in cache.
     block_entries: int = 2**20
 
@@ -759,8 +762,8 @@ def try_whitening(
     Returns
     -------
     settled : Settled
-        With the number of lowest score. Its members are kept if they have voted on
-        all rows.
+        With the largest number whose score is close to the lowest. Its members are
+        kept if they have voted on all rows.
     """
     numbers = numbers_of_directions(n_clusters, *rows.shape)
     sample = draw_sample(len(rows), tried_rows(len(rows), n_clusters), seed)
@@ -821,7 +824,7 @@ def _compare(
 def _best_cut(
     trials: Sequence[_Trial], wishes: Wishes, seed: int, number: int
 ) -> NDArray[np.int64] | None:
-    """Return the best cut of one graph of the votes of a trial; None if none succeeds."""
+    """Return the best cut of one graph of the votes of a trial; None if none has K."""
     plan, ensemble = trials[number].plan, trials[number].ensemble
     assert ensemble is not None  # members have voted
     q = one_graph(wishes, len(plan.points.rows), plan.n_clusters)
@@ -865,12 +868,18 @@ def _run(
 
 
 def _best_first(tried: Sequence[Whitening]) -> tuple[Whitening, ...]:
-    """Sort by score.
+    """Put first the largest number of directions whose score is close to the lowest.
 
     Numbers that were given up with fewer members are not compared with the others: they
     come last.
     """
-    return tuple(sorted(tried, key=lambda one: (-one.n_members, one.score)))
+    by_score = sorted(tried, key=lambda one: (-one.n_members, one.score))
+    asked, lowest = by_score[0].n_members, by_score[0].score
+    best = max(
+        (one for one in tried if one.n_members == asked),
+        key=lambda one: (one.score <= lowest + WHITENING.equal, one.n_directions),
+    )
+    return (best, *(one for one in by_score if one is not best))
 
 
 # --- How many clusters ----------------------------------------------------------------
