@@ -108,11 +108,10 @@ class BenchData:
     sequences: bool = False
     affine: bool = False
     large: bool = False
-    ekss_variant: str = ""
 
     @property
     def free_variant(self) -> str:
-        """What label-free methods get that do not remove components themselves."""
+        """What label-free methods get that do not whiten points themselves."""
         return "whitened" if "whitened" in self.variants else next(iter(self.variants))
 
 
@@ -196,9 +195,6 @@ _register(
     "COIL-100",
     {"plain": _reduced(300), "whitened": _without(1, _reduced(300))},
     large=True,
-    # Trials of components to remove, with 7200 images in 100 clusters, would take half
-    # an hour per seed.
-    ekss_variant="whitened",
 )
 _register("usps", "USPS", {"plain": _UNIT}, large=True)
 _register("mnist_test", "MNIST-10k", {"scattering": SCATTERING}, large=True)

@@ -123,7 +123,7 @@ def settings(
 def _free(dataset: BenchData, method: Method, profile: Profile) -> Setting:
     common = {"estimator": method.estimator}
     if method.name == "ekss":
-        data = dataset.ekss_variant or next(iter(dataset.variants))
+        data = next(iter(dataset.variants))
         return {**common, "data": data, "params": {}, "record": True}
     params = {**method.params, **_affine(dataset, method)}
     if method.name == "ssc" and dataset.large:
