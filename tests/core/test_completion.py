@@ -78,7 +78,7 @@ def test_small_systems_are_solved_as_numpy_does():
     matrices = halves @ halves.transpose(0, 2, 1)
     right = rng.standard_normal((5, 4))
     upper = np.triu_indices(4)
-    found = solve_packed(matrices[:, *upper], right, 0.3)
+    found = solve_packed(matrices[:, *upper], right, 0.3, True)
     ridged = matrices + 0.3 * np.eye(4)
     inverses = np.linalg.inv(ridged)
     np.testing.assert_allclose(
@@ -86,6 +86,9 @@ def test_small_systems_are_solved_as_numpy_does():
     )
     np.testing.assert_allclose(found[1], inverses[:, *upper], atol=1e-10)
     np.testing.assert_allclose(found[2], np.linalg.slogdet(ridged)[1])
+    fewer = solve_packed(matrices[:, *upper], right, 0.3, False)
+    np.testing.assert_array_equal(fewer[0], found[0])
+    assert fewer[1].shape == (0, 10)
 
 
 @pytest.mark.parametrize("affine", [False, True])

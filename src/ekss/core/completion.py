@@ -140,7 +140,7 @@ class Completion:
             some = np.flatnonzero(odds[:, k] > _RULES.negligible)
             if not len(some):
                 continue
-            state = _infer(self, k, seen.take(some))
+            state = _infer(self, k, seen.take(some), with_spread=with_errors)
             weight = odds[some, k][:, None]
             found = state.scores @ self.loadings[k].T
             if self.means is not None:
@@ -457,7 +457,8 @@ class _State:
     ----------
     scores : ndarray of shape (n_rows, rank)
     spread : ndarray of shape (n_rows, rank * (rank + 1) / 2)
-        Upper triangles of the covariances of the coordinates.
+        Upper triangles of the covariances of the coordinates; of no row, where they
+        were not asked for.
     log_likelihood : ndarray of shape (n_rows,)
     """
 
@@ -466,7 +467,9 @@ class _State:
     log_likelihood: Floats
 
 
-def _infer(model: Completion, k: int, seen: Observed) -> _State:
+def _infer(
+    model: Completion, k: int, seen: Observed, *, with_spread: bool
+) -> _State:
     """Find coordinates of rows in component k: regularised least squares."""
     loadings, noise = model.loadings[k], float(model.noise[k])
     rank = loadings.shape[1]
@@ -476,7 +479,7 @@ def _infer(model: Completion, k: int, seen: Observed) -> _State:
         centred = centred - weights * model.means[k]
     grams = weights @ _packed_rows(loadings)
     products = centred @ loadings
-    scores, inverses, logarithms = solve_packed(grams, products, noise)
+    scores, inverses, logarithms = solve_packed(grams, products, noise, with_spread)
     squares = np.einsum("ij,ij->i", centred, centred)
     rest = np.maximum(squares - np.einsum("ij,ij->i", products, scores), 0)
     count = weights.sum(axis=1)
@@ -485,22 +488,24 @@ def _infer(model: Completion, k: int, seen: Observed) -> _State:
     return _State(scores, noise * inverses, likelihood)
 
 
-@numba.njit(nogil=True, cache=True)
+@numba.njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
 def solve_packed(  # noqa: C901
-    triangles: Floats, right: Floats, ridge: float
+    triangles: Floats, right: Floats, ridge: float, with_inverses: bool
 ) -> tuple[Floats, Floats, Floats]:
     """Solve (A + ridge I) x = b for many small semidefinite A, by Cholesky.
 
     ``triangles`` (n, size (size + 1) / 2) are the upper triangles of the matrices, row
-    by row. Returns the solutions, the upper triangles of the inverses and the
-    logarithms of the determinants.
+    by row. Returns the solutions, the upper triangles of the inverses (of no matrix, if
+    they are not asked for: they take more than half of the time) and the logarithms of
+    the determinants.
     """
     count, size = right.shape
     solutions = np.empty((count, size))
-    inverses = np.empty(triangles.shape)
+    inverses = np.empty((count if with_inverses else 0, triangles.shape[1]))
     logarithms = np.empty(count)
     lower = np.zeros((size, size))
-    inverse = np.zeros((size, size))
+    # The inverse of the lower triangle, column by column.
+    columns = np.zeros((size, size))
     for n in range(count):
         place = 0
         for i in range(size):
@@ -509,37 +514,47 @@ def solve_packed(  # noqa: C901
                 place += 1
         total = 0.0
         for i in range(size):
-            for j in range(i + 1):
+            for j in range(i):
                 rest = lower[i, j]
                 for m in range(j):
                     rest -= lower[i, m] * lower[j, m]
-                if i == j:
-                    pivot = np.sqrt(max(rest + ridge, 1e-300))
-                    lower[i, i] = pivot
-                    total += np.log(pivot)
-                else:
-                    lower[i, j] = rest / lower[j, j]
+                lower[i, j] = rest / lower[j, j]
+            rest = lower[i, i] + ridge
+            for m in range(i):
+                rest -= lower[i, m] * lower[i, m]
+            lower[i, i] = np.sqrt(max(rest, 1e-300))
+            total += np.log(lower[i, i])
         logarithms[n] = 2 * total
-        for j in range(size):
-            inverse[j, j] = 1 / lower[j, j]
-            for i in range(j + 1, size):
-                rest = 0.0
-                for m in range(j, i):
-                    rest -= lower[i, m] * inverse[m, j]
-                inverse[i, j] = rest / lower[i, i]
+        found = solutions[n]
         for i in range(size):
-            solutions[n, i] = 0.0
+            rest = right[n, i]
+            for m in range(i):
+                rest -= lower[i, m] * found[m]
+            found[i] = rest / lower[i, i]
+        for i in range(size - 1, -1, -1):
+            found[i] /= lower[i, i]
+            for m in range(i):
+                found[m] -= lower[i, m] * found[i]
+        if not with_inverses:
+            continue
+        for j in range(size):
+            columns[j, j] = 1 / lower[j, j]
+            for i in range(j + 1, size):
+                # Slices: counting from 0, these sums are done several terms at once.
+                one, other = lower[i, j:i], columns[j, j:i]
+                rest = 0.0
+                for m in range(i - j):
+                    rest -= one[m] * other[m]
+                columns[j, i] = rest / lower[i, i]
         place = 0
         for i in range(size):
             for j in range(i, size):
+                one, other = columns[i, j:], columns[j, j:]
                 entry = 0.0
-                for m in range(j, size):
-                    entry += inverse[m, i] * inverse[m, j]
+                for m in range(size - j):
+                    entry += one[m] * other[m]
                 inverses[n, place] = entry
                 place += 1
-                solutions[n, i] += entry * right[n, j]
-                if j > i:
-                    solutions[n, j] += entry * right[n, i]
     return solutions, inverses, logarithms
 
 
@@ -551,7 +566,8 @@ def _log_joint(model: Completion, seen: Observed) -> Floats:
     for some in _blocks(np.arange(len(found)), model):
         part = seen.take(some)
         for k in range(found.shape[1]):
-            found[some, k] = _infer(model, k, part).log_likelihood + shares[k]
+            state = _infer(model, k, part, with_spread=False)
+            found[some, k] = state.log_likelihood + shares[k]
     return found
 
 
@@ -591,7 +607,7 @@ def _fitted(
     squares, totals, counts = np.zeros((3, n_features))
     for some in _blocks(rows, model):
         part = seen.take(some)
-        state = _infer(model, k, part)
+        state = _infer(model, k, part, with_spread=True)
         weights = part.weights * odds[some, None]
         weighted = part.values * odds[some, None]
         moments += weights.T @ (state.spread + _packed_rows(state.scores))
@@ -612,7 +628,7 @@ def _fitted(
     # Loadings are small unless the data say otherwise: as long as those of a row of
     # the mean energy that is spread evenly over the directions.
     ridge = float(model.noise[k]) * rank / energy
-    loadings, _, _ = solve_packed(moments, products, ridge)
+    loadings, _, _ = solve_packed(moments, products, ridge, False)
     if affine:
         mean = level - np.einsum("ij,ij->i", loadings, inside)
     fitted = np.einsum("ij,ij->i", loadings, products)
