@@ -127,7 +127,9 @@ def _by_clusters(
 
     Fitted to all entries first; then the same without those that are held out.
     """
-    for_all, error = fit_one(held)
+    for_all = fit_one(held)
+    filled_for_all = for_all(held.rows)
+    error = held.error_of(filled_for_all)
     found = refine(for_all, rows)
     before: NDArray[np.int64] | None = None
     for _ in range(_RULES.rounds):
@@ -144,7 +146,7 @@ def _by_clusters(
             scale=1.0 if begun.unit else _scale_of(rows),
         )
         if before is None and error < _RULES.telling:
-            tried = fit(held.rows, for_all(held.rows), [best], to_the_end=False)
+            tried = fit(held.rows, filled_for_all, [best], to_the_end=False)
             if held.error(tried) > error:
                 return found, for_all
         before = best
