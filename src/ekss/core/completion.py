@@ -335,7 +335,6 @@ def fit_completion(
     unit: bool,
     affine: bool,
     scale: float = 1.0,
-    to_the_end: bool = True,
 ) -> Completion:
     """Fit one component per cluster to the observed entries, by the EM algorithm.
 
@@ -356,8 +355,6 @@ def fit_completion(
         Whether components may miss the origin.
     scale : float, default=1.0
         What rows are divided by otherwise.
-    to_the_end : bool, default=True
-        Whether to follow the best start further than the few iterations.
 
     Returns
     -------
@@ -375,10 +372,32 @@ def fit_completion(
         begun = replace(begun, unit=unit, scale=scale)
         tried.append(_climb(begun, seen, _RULES.trial, warm=True))
     best, _ = max(tried, key=lambda found: found[1])
-    if not to_the_end:
-        return best
     n_iter = max(_RULES.fewest, min(_RULES.most, affordable))
     return _climb(best, seen, n_iter)[0]
+
+
+def fit_each(
+    rows: NDArray[np.floating],
+    filled: NDArray[np.floating],
+    labels: NDArray[np.integer],
+    rank: int,
+    *,
+    unit: bool,
+    affine: bool,
+    scale: float = 1.0,
+) -> Completion:
+    """Fit one component to every cluster, which no row leaves.
+
+    A small part of the work of :func:`fit_completion`, whose parameters these are.
+    """
+    seen = observe(rows, unit=unit, scale=scale)
+    filled = filled / seen.lengths[:, None]
+    begun = _first(seen, filled, labels, rank, affine=affine)
+    model = replace(begun, unit=unit, scale=scale)
+    members = np.eye(len(model.shares))[labels]
+    for _ in range(_RULES.trial):
+        model = _maximised(model, seen, members, _energy(seen))
+    return model
 
 
 def likely_work(entries: int, rank: int) -> float:

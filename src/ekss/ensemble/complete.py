@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +18,7 @@ from ekss.core.completion import (
     Completion,
     HeldOut,
     fit_completion,
+    fit_each,
     fit_one,
     hold_out,
     likely_work,
@@ -138,19 +138,18 @@ def _by_clusters(
         best = begun.labels[0]
         if before is not None and matched_share(best, before) >= _RULES.same:
             break
-        fit = partial(
-            fit_completion,
-            rank=begun.rank,
-            unit=begun.unit,
-            affine=begun.affine,
-            scale=1.0 if begun.unit else _scale_of(rows),
-        )
+        options = {
+            "rank": begun.rank,
+            "unit": begun.unit,
+            "affine": begun.affine,
+            "scale": 1.0 if begun.unit else _scale_of(rows),
+        }
         if before is None and error < _RULES.telling:
-            tried = fit(held.rows, filled_for_all, [best], to_the_end=False)
+            tried = fit_each(held.rows, filled_for_all, best, **options)
             if held.error(tried) > error:
                 return found, for_all
         before = best
-        found = fit(rows, filled, _different(begun.labels))
+        found = fit_completion(rows, filled, _different(begun.labels), **options)
     return found, refine(found, held.rows)
 
 
