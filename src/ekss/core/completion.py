@@ -33,6 +33,9 @@ class _Rules:
     fewest: int = 10
     # Iterations on all rows and entries, after those on some of them.
     refined: int = 5
+    # Iterations of clusters that no row leaves: with more, held-out entries gain little
+    # or lose (docs/experiments.md, "Missing entries").
+    each: int = 5
     # Numbers of directions that are tried for one Gaussian, each followed by the next
     # while held-out entries gain by more than this share.
     ranks: tuple[int, ...] = (5, 10, 20, 50, 100)
@@ -62,6 +65,9 @@ class _Rules:
     guessed: float = 0.01
     # Memberships below this share do not count.
     negligible: float = 1e-6
+    # Features whose products take as long as the system of a row: it is solved in
+    # some 7 ns times the square of its size, at 5 to 120 directions.
+    solving: int = 140
     # Numbers held at once: 16 MB. Smaller blocks of rows would spend their time on the
     # products of loadings, which every block needs.
     block: int = 2**21
@@ -395,18 +401,56 @@ def fit_each(
     begun = _first(seen, filled, labels, rank, affine=affine)
     model = replace(begun, unit=unit, scale=scale)
     members = np.eye(len(model.shares))[labels]
-    for _ in range(_RULES.trial):
+    for _ in range(_RULES.each):
         model = _maximised(model, seen, members, _energy(seen))
     return model
 
 
-def likely_work(entries: int, rank: int) -> float:
-    """Return about how many multiplications a fit takes.
+def work_of_one(n_rows: int, n_features: int) -> float:
+    """Return about how many multiplications :func:`fit_one` takes, with its fillings.
 
-    ``entries`` are those of all rows, times the number of components.
+    As if held-out entries gained from every direction.
     """
-    iteration = entries * rank * (rank + 1) / 2
-    return min(2 * _RULES.work, (_RULES.trial + _RULES.most) * iteration)
+    most = min(_RULES.ranks[-1], max(1, min(n_features // 2, n_rows // 3)))
+    ranks = sorted({min(rank, most) for rank in _RULES.ranks})
+    exact = [rank for rank in ranks if rank <= _RULES.exact]
+    # Five iterations and ten fillings are usual; coordinates are found for an iteration
+    # and moments summed, directions and fillings take four products.
+    iterations = sum(work_of_filling(n_rows, n_features, 1, rank) for rank in exact)
+    fillings = sum(n_rows * n_features * rank for rank in ranks[len(exact) :])
+    # Held-out entries, all entries before and after, and standard errors like two.
+    filled = 5 * work_of_filling(n_rows, n_features, 1, most)
+    return 5 * 2 * iterations + 10 * 4 * fillings + filled
+
+
+def work_of_mixture(
+    n_rows: int, n_features: int, n_components: int, rank: int
+) -> float:
+    """Return about how many multiplications :func:`fit_completion` takes."""
+    iteration = work_of_filling(n_rows, n_features, n_components, rank)
+    entries = n_rows * n_features * n_components * rank * (rank + 1) / 2
+    affordable = max(_RULES.trial + _RULES.fewest, 2 * _RULES.work / entries)
+    return min(_RULES.trial + _RULES.most, affordable) * iteration
+
+
+def work_of_refining(
+    n_rows: int, n_features: int, n_components: int, rank: int
+) -> float:
+    """Return about how many multiplications :func:`refine` takes."""
+    return _RULES.refined * work_of_filling(n_rows, n_features, n_components, rank)
+
+
+def work_of_filling(
+    n_rows: int, n_features: int, n_components: int, rank: int
+) -> float:
+    """Return how many multiplications find the coordinates of rows, once."""
+    pairs = rank * (rank + 1) / 2
+    return float(n_rows * n_components * (n_features + _RULES.solving) * pairs)
+
+
+def bytes_of_blocks() -> int:
+    """Return the bytes of products and inverses of a block, and of their sums."""
+    return 4 * 8 * _RULES.block
 
 
 def refine(model: Completion, rows: NDArray[np.floating]) -> Completion:
@@ -544,9 +588,7 @@ class _State:
     log_likelihood: Floats
 
 
-def _infer(
-    model: Completion, k: int, seen: Observed, *, with_spread: bool
-) -> _State:
+def _infer(model: Completion, k: int, seen: Observed, *, with_spread: bool) -> _State:
     """Find coordinates of rows in component k: regularised least squares."""
     loadings, noise = model.loadings[k], float(model.noise[k])
     rank = loadings.shape[1]
