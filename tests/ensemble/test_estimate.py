@@ -125,6 +125,21 @@ def test_sample_has_a_stage_of_rows():
     assert set(estimate(SAMPLED).stages) == {*stages, "rows"}
 
 
+def test_missing_entries_have_a_stage_that_grows_with_rows_and_features():
+    def cost(**changes):
+        work = replace(SAMPLED, missing=True, **changes)
+        return estimate(work).stages["missing entries"]
+
+    assert "missing entries" not in estimate(SAMPLED).stages
+    few, wide = cost(), cost(n_features=500)
+    assert wide.seconds > 2 * few.seconds
+    assert wide.bytes > few.bytes
+    # Clusters are found on some of the rows; the others are gone through a few times.
+    more = cost(voted=40_000)
+    assert few.seconds < more.seconds < 4 * few.seconds
+    assert few.bytes < more.bytes <= 4 * few.bytes
+
+
 def test_rows_on_disk_are_not_counted_as_memory():
     on_disk = replace(WORK, in_memory=False)
     saved = estimate(WORK).bytes - estimate(on_disk).bytes

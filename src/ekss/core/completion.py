@@ -33,13 +33,20 @@ class _Rules:
     fewest: int = 10
     # Iterations on all rows and entries, after those on some of them.
     refined: int = 5
+    # Iterations of clusters that no row leaves: with more, held-out entries gain little
+    # or lose (docs/experiments.md, "Missing entries").
+    each: int = 5
     # Numbers of directions that are tried for one Gaussian, each followed by the next
     # while held-out entries gain by more than this share.
-    ranks: tuple[int, ...] = (5, 10, 20, 40, 80)
+    ranks: tuple[int, ...] = (5, 10, 20, 50, 100)
     gain: float = 0.02
-    # It is settled when its noise changes by less than this share, which takes some
-    # five iterations, but many where there is no noise.
+    # Most directions that are fitted by the EM algorithm, whose time grows with their
+    # square; more are fitted by filling in, in a fifth of the time on faces.
+    exact: int = 20
+    # One Gaussian is settled when its noise changes by less than this share, which
+    # takes some five iterations or ten fillings, but many where there is no noise.
     settled: float = 0.05
+    fillings: int = 20
     # Errors of more standard errors than this count as so many: single rows in a wrong
     # cluster shall not blow up the errors of all.
     wild: float = 10.0
@@ -58,8 +65,12 @@ class _Rules:
     guessed: float = 0.01
     # Memberships below this share do not count.
     negligible: float = 1e-6
-    # Numbers held at once: what fits the cache of a core.
-    block: int = 2**20
+    # Features whose products take as long as the system of a row: it is solved in
+    # some 7 ns times the square of its size, at 5 to 120 directions.
+    solving: int = 140
+    # Numbers held at once: 16 MB. Smaller blocks of rows would spend their time on the
+    # products of loadings, which every block needs.
+    block: int = 2**21
 
 
 _RULES = _Rules()
@@ -140,7 +151,7 @@ class Completion:
             some = np.flatnonzero(odds[:, k] > _RULES.negligible)
             if not len(some):
                 continue
-            state = _infer(self, k, seen.take(some))
+            state = _infer(self, k, seen.take(some), with_spread=with_errors)
             weight = odds[some, k][:, None]
             found = state.scores @ self.loadings[k].T
             if self.means is not None:
@@ -220,10 +231,14 @@ class HeldOut:
 
         As a share of their squares: 1 is no better than zeros.
         """
+        return self.error_of(model(self.rows))
+
+    def error_of(self, filled: NDArray[np.floating]) -> float:
+        """Return the same of rows that are filled in already."""
         squares = float(np.square(self.values / self.lengths).sum())
         if squares == 0:
             return 0.0
-        off = (model(self.rows)[self.places] - self.values) / self.lengths
+        off = (filled[self.places] - self.values) / self.lengths
         return float(np.square(off).sum()) / squares
 
     def calibration(self, model: Completion) -> float:
@@ -286,26 +301,29 @@ def completion_of(
     )
 
 
-def fit_one(held: HeldOut) -> tuple[Completion, float]:
-    """Fit one low-rank Gaussian to all rows, of unit length; return it and its error.
+def fit_one(held: HeldOut) -> Completion:
+    """Fit one low-rank Gaussian to all rows, of unit length.
 
-    Its number of directions is doubled as long as held-out entries gain.
+    Its number of directions is about doubled as long as held-out entries gain.
     """
-    rows = held.rows
-    most = max(1, min(rows.shape[1] // 2, len(rows) // 3))
-    seen = observe(rows, unit=True)
-    everyone = np.zeros(len(rows), np.int64)
+    seen = observe(held.rows, unit=True)
+    lengths = seen.lengths[:, None]
+    most = max(1, min(held.rows.shape[1] // 2, len(held.rows) // 3))
+    everyone = np.zeros(len(held.rows), np.int64)
     filled = seen.values
     found: list[tuple[Completion, float]] = []
     for rank in sorted({min(rank, most) for rank in _RULES.ranks}):
-        begun = _first(seen, filled, everyone, rank, affine=False)
-        model, _ = _climb(replace(begun, unit=True), seen, _RULES.most)
-        error = held.error(model)
+        if rank <= _RULES.exact:
+            begun = _first(seen, filled, everyone, rank, affine=False)
+            model, _ = _climb(replace(begun, unit=True), seen, _RULES.most)
+            filled = model(held.rows) / lengths
+        else:
+            model, filled = _by_filling(found[-1][0], seen, filled, rank)
+        error = held.error_of(filled * lengths)
         if found and error > (1 - _RULES.gain) * found[-1][1]:
             break
         found.append((model, error))
-        filled = model(rows) / seen.lengths[:, None]
-    return found[-1]
+    return found[-1][0]
 
 
 def fit_completion(
@@ -317,7 +335,6 @@ def fit_completion(
     unit: bool,
     affine: bool,
     scale: float = 1.0,
-    to_the_end: bool = True,
 ) -> Completion:
     """Fit one component per cluster to the observed entries, by the EM algorithm.
 
@@ -338,8 +355,6 @@ def fit_completion(
         Whether components may miss the origin.
     scale : float, default=1.0
         What rows are divided by otherwise.
-    to_the_end : bool, default=True
-        Whether to follow the best start further than the few iterations.
 
     Returns
     -------
@@ -357,24 +372,88 @@ def fit_completion(
         begun = replace(begun, unit=unit, scale=scale)
         tried.append(_climb(begun, seen, _RULES.trial, warm=True))
     best, _ = max(tried, key=lambda found: found[1])
-    if not to_the_end:
-        return best
     n_iter = max(_RULES.fewest, min(_RULES.most, affordable))
     return _climb(best, seen, n_iter)[0]
 
 
-def likely_work(entries: int, rank: int) -> float:
-    """Return about how many multiplications a fit takes.
+def fit_each(
+    rows: NDArray[np.floating],
+    filled: NDArray[np.floating],
+    labels: NDArray[np.integer],
+    rank: int,
+    *,
+    unit: bool,
+    affine: bool,
+    scale: float = 1.0,
+) -> Completion:
+    """Fit one component to every cluster, which no row leaves.
 
-    ``entries`` are those of all rows, times the number of components.
+    A small part of the work of :func:`fit_completion`, whose parameters these are.
     """
-    iteration = entries * rank * (rank + 1) / 2
-    return min(2 * _RULES.work, (_RULES.trial + _RULES.most) * iteration)
+    seen = observe(rows, unit=unit, scale=scale)
+    filled = filled / seen.lengths[:, None]
+    begun = _first(seen, filled, labels, rank, affine=affine)
+    model = replace(begun, unit=unit, scale=scale)
+    members = np.eye(len(model.shares))[labels]
+    for _ in range(_RULES.each):
+        model = _maximised(model, seen, members, _energy(seen))
+    return model
+
+
+def work_of_one(n_rows: int, n_features: int) -> float:
+    """Return about how many multiplications :func:`fit_one` takes, with its fillings.
+
+    As if held-out entries gained from every direction.
+    """
+    most = min(_RULES.ranks[-1], max(1, min(n_features // 2, n_rows // 3)))
+    ranks = sorted({min(rank, most) for rank in _RULES.ranks})
+    exact = [rank for rank in ranks if rank <= _RULES.exact]
+    # Five iterations and ten fillings are usual; coordinates are found for an iteration
+    # and moments summed, directions and fillings take four products.
+    iterations = sum(work_of_filling(n_rows, n_features, 1, rank) for rank in exact)
+    fillings = sum(n_rows * n_features * rank for rank in ranks[len(exact) :])
+    # Held-out entries, all entries before and after, and standard errors like two.
+    filled = 5 * work_of_filling(n_rows, n_features, 1, most)
+    return 5 * 2 * iterations + 10 * 4 * fillings + filled
+
+
+def work_of_mixture(
+    n_rows: int, n_features: int, n_components: int, rank: int
+) -> float:
+    """Return about how many multiplications :func:`fit_completion` takes."""
+    iteration = work_of_filling(n_rows, n_features, n_components, rank)
+    entries = n_rows * n_features * n_components * rank * (rank + 1) / 2
+    affordable = max(_RULES.trial + _RULES.fewest, 2 * _RULES.work / entries)
+    return min(_RULES.trial + _RULES.most, affordable) * iteration
+
+
+def work_of_refining(
+    n_rows: int, n_features: int, n_components: int, rank: int
+) -> float:
+    """Return about how many multiplications :func:`refine` takes."""
+    return _RULES.refined * work_of_filling(n_rows, n_features, n_components, rank)
+
+
+def work_of_filling(
+    n_rows: int, n_features: int, n_components: int, rank: int
+) -> float:
+    """Return how many multiplications find the coordinates of rows, once."""
+    pairs = rank * (rank + 1) / 2
+    return float(n_rows * n_components * (n_features + _RULES.solving) * pairs)
+
+
+def bytes_of_blocks() -> int:
+    """Return the bytes of products and inverses of a block, and of their sums."""
+    return 4 * 8 * _RULES.block
 
 
 def refine(model: Completion, rows: NDArray[np.floating]) -> Completion:
     """Fit a completion that was found on some rows or entries to more of them."""
     seen = observe(rows, unit=model.unit, scale=model.scale)
+    n_components, _, rank = model.loadings.shape
+    if n_components == 1 and rank > _RULES.exact:
+        filled = model(rows) / seen.lengths[:, None]
+        return _by_filling(model, seen, filled, rank)[0]
     return _climb(model, seen, _RULES.refined)[0]
 
 
@@ -389,7 +468,7 @@ def _first(
     """Return components of filled rows by principal components of each cluster."""
     n_features = filled.shape[1]
     n_components = int(labels.max()) + 1
-    energy = max(float((seen.values**2).sum() / seen.mask.sum()), _RULES.least)
+    energy = _energy(seen)
     loadings = np.zeros((n_components, n_features, rank))
     means = np.zeros((n_components, n_features))
     noise = np.full(n_components, energy)
@@ -410,11 +489,16 @@ def _first(
     )
 
 
+def _energy(seen: Observed) -> float:
+    """Return the mean square of an observed entry."""
+    return max(float((seen.values**2).sum() / seen.mask.sum()), _RULES.least)
+
+
 def _climb(
     model: Completion, seen: Observed, n_iter: int, *, warm: bool = False
 ) -> tuple[Completion, float]:
     """Raise the likelihood; return the components and the last one, per row."""
-    energy = max(float((seen.values**2).sum() / seen.mask.sum()), _RULES.least)
+    energy = _energy(seen)
     if len(model.loadings) == 1:
         return _climb_one(model, seen, n_iter, energy), 0.0
     heat = float(seen.mask.sum(axis=1).mean()) if warm else 1.0
@@ -443,6 +527,43 @@ def _climb_one(
     return model
 
 
+def _by_filling(
+    model: Completion, seen: Observed, filled: Floats, rank: int
+) -> tuple[Completion, Floats]:
+    """Widen one component to a rank: principal components of rows filled in by them.
+
+    Returns the component and the rows that it fills in. Spreads along directions are
+    less by the noise, as in regularised iterative principal components (Josse and
+    Husson, 2012); directions are iterated along with the fillings, not found anew.
+    """
+    n_rows, n_features = filled.shape
+    observed = float(seen.mask.mean())
+    least = _RULES.noise * _energy(seen)
+    known = model.loadings[0]
+    more = np.random.default_rng(0).standard_normal((n_features, rank - known.shape[1]))
+    directions = np.hstack([known, more])
+    noise = np.inf
+    for _ in range(_RULES.fillings):
+        directions, _ = np.linalg.qr(filled.T @ (filled @ directions))
+        scores = filled @ directions
+        squares, axes = np.linalg.eigh(scores.T @ scores / n_rows)
+        directions, scores = directions @ axes, scores @ axes
+        before = noise
+        # The residual of an entry that was filled in is none.
+        rest = np.vdot(filled, filled) / n_rows - squares.sum()
+        noise = max(float(rest) / (n_features - rank) / observed, least)
+        spread = np.maximum(squares - noise, 0)
+        scores *= spread / np.maximum(squares, noise)
+        filled = np.where(seen.mask, seen.values, scores @ directions.T)
+        if abs(noise - before) < _RULES.settled * before:
+            break
+    loadings = directions * np.sqrt(spread)
+    return (
+        replace(model, loadings=loadings[None], noise=np.array([noise])),
+        filled,
+    )
+
+
 @dataclass(frozen=True)
 class _State:
     """Coordinates of rows in one component, given their observed entries.
@@ -451,7 +572,8 @@ class _State:
     ----------
     scores : ndarray of shape (n_rows, rank)
     spread : ndarray of shape (n_rows, rank * (rank + 1) / 2)
-        Upper triangles of the covariances of the coordinates.
+        Upper triangles of the covariances of the coordinates; of no row, where they
+        were not asked for.
     log_likelihood : ndarray of shape (n_rows,)
     """
 
@@ -460,7 +582,7 @@ class _State:
     log_likelihood: Floats
 
 
-def _infer(model: Completion, k: int, seen: Observed) -> _State:
+def _infer(model: Completion, k: int, seen: Observed, *, with_spread: bool) -> _State:
     """Find coordinates of rows in component k: regularised least squares."""
     loadings, noise = model.loadings[k], float(model.noise[k])
     rank = loadings.shape[1]
@@ -470,7 +592,7 @@ def _infer(model: Completion, k: int, seen: Observed) -> _State:
         centred = centred - weights * model.means[k]
     grams = weights @ _packed_rows(loadings)
     products = centred @ loadings
-    scores, inverses, logarithms = solve_packed(grams, products, noise)
+    scores, inverses, logarithms = solve_packed(grams, products, noise, with_spread)
     squares = np.einsum("ij,ij->i", centred, centred)
     rest = np.maximum(squares - np.einsum("ij,ij->i", products, scores), 0)
     count = weights.sum(axis=1)
@@ -479,22 +601,24 @@ def _infer(model: Completion, k: int, seen: Observed) -> _State:
     return _State(scores, noise * inverses, likelihood)
 
 
-@numba.njit(nogil=True, cache=True)
+@numba.njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
 def solve_packed(  # noqa: C901
-    triangles: Floats, right: Floats, ridge: float
+    triangles: Floats, right: Floats, ridge: float, with_inverses: bool
 ) -> tuple[Floats, Floats, Floats]:
     """Solve (A + ridge I) x = b for many small semidefinite A, by Cholesky.
 
     ``triangles`` (n, size (size + 1) / 2) are the upper triangles of the matrices, row
-    by row. Returns the solutions, the upper triangles of the inverses and the
-    logarithms of the determinants.
+    by row. Returns the solutions, the upper triangles of the inverses (of no matrix, if
+    they are not asked for: they take more than half of the time) and the logarithms of
+    the determinants.
     """
     count, size = right.shape
     solutions = np.empty((count, size))
-    inverses = np.empty(triangles.shape)
+    inverses = np.empty((count if with_inverses else 0, triangles.shape[1]))
     logarithms = np.empty(count)
     lower = np.zeros((size, size))
-    inverse = np.zeros((size, size))
+    # The inverse of the lower triangle, column by column.
+    columns = np.zeros((size, size))
     for n in range(count):
         place = 0
         for i in range(size):
@@ -503,37 +627,47 @@ def solve_packed(  # noqa: C901
                 place += 1
         total = 0.0
         for i in range(size):
-            for j in range(i + 1):
+            for j in range(i):
                 rest = lower[i, j]
                 for m in range(j):
                     rest -= lower[i, m] * lower[j, m]
-                if i == j:
-                    pivot = np.sqrt(max(rest + ridge, 1e-300))
-                    lower[i, i] = pivot
-                    total += np.log(pivot)
-                else:
-                    lower[i, j] = rest / lower[j, j]
+                lower[i, j] = rest / lower[j, j]
+            rest = lower[i, i] + ridge
+            for m in range(i):
+                rest -= lower[i, m] * lower[i, m]
+            lower[i, i] = np.sqrt(max(rest, 1e-300))
+            total += np.log(lower[i, i])
         logarithms[n] = 2 * total
-        for j in range(size):
-            inverse[j, j] = 1 / lower[j, j]
-            for i in range(j + 1, size):
-                rest = 0.0
-                for m in range(j, i):
-                    rest -= lower[i, m] * inverse[m, j]
-                inverse[i, j] = rest / lower[i, i]
+        found = solutions[n]
         for i in range(size):
-            solutions[n, i] = 0.0
+            rest = right[n, i]
+            for m in range(i):
+                rest -= lower[i, m] * found[m]
+            found[i] = rest / lower[i, i]
+        for i in range(size - 1, -1, -1):
+            found[i] /= lower[i, i]
+            for m in range(i):
+                found[m] -= lower[i, m] * found[i]
+        if not with_inverses:
+            continue
+        for j in range(size):
+            columns[j, j] = 1 / lower[j, j]
+            for i in range(j + 1, size):
+                # Slices: counting from 0, these sums are done several terms at once.
+                one, other = lower[i, j:i], columns[j, j:i]
+                rest = 0.0
+                for m in range(i - j):
+                    rest -= one[m] * other[m]
+                columns[j, i] = rest / lower[i, i]
         place = 0
         for i in range(size):
             for j in range(i, size):
+                one, other = columns[i, j:], columns[j, j:]
                 entry = 0.0
-                for m in range(j, size):
-                    entry += inverse[m, i] * inverse[m, j]
+                for m in range(size - j):
+                    entry += one[m] * other[m]
                 inverses[n, place] = entry
                 place += 1
-                solutions[n, i] += entry * right[n, j]
-                if j > i:
-                    solutions[n, j] += entry * right[n, i]
     return solutions, inverses, logarithms
 
 
@@ -545,7 +679,8 @@ def _log_joint(model: Completion, seen: Observed) -> Floats:
     for some in _blocks(np.arange(len(found)), model):
         part = seen.take(some)
         for k in range(found.shape[1]):
-            found[some, k] = _infer(model, k, part).log_likelihood + shares[k]
+            state = _infer(model, k, part, with_spread=False)
+            found[some, k] = state.log_likelihood + shares[k]
     return found
 
 
@@ -585,7 +720,7 @@ def _fitted(
     squares, totals, counts = np.zeros((3, n_features))
     for some in _blocks(rows, model):
         part = seen.take(some)
-        state = _infer(model, k, part)
+        state = _infer(model, k, part, with_spread=True)
         weights = part.weights * odds[some, None]
         weighted = part.values * odds[some, None]
         moments += weights.T @ (state.spread + _packed_rows(state.scores))
@@ -606,7 +741,7 @@ def _fitted(
     # Loadings are small unless the data say otherwise: as long as those of a row of
     # the mean energy that is spread evenly over the directions.
     ridge = float(model.noise[k]) * rank / energy
-    loadings, _, _ = solve_packed(moments, products, ridge)
+    loadings, _, _ = solve_packed(moments, products, ridge, False)
     if affine:
         mean = level - np.einsum("ij,ij->i", loadings, inside)
     fitted = np.einsum("ij,ij->i", loadings, products)
@@ -619,16 +754,23 @@ def _blocks(
 ) -> Iterator[NDArray[np.integer]]:
     """Yield parts of the row numbers of which little memory is needed at once."""
     _, n_features, rank = model.loadings.shape
-    step = max(1, _RULES.block // max(n_features, rank * rank))
+    step = max(1, _RULES.block // max(n_features, rank * (rank + 1) // 2))
     for first in range(0, len(rows), step):
         yield rows[first : first + step]
 
 
 def _packed_rows(rows: Floats, off_diagonal: float = 1.0) -> Floats:
     """Return the upper triangles of the outer products of every row with itself."""
-    first, second = np.triu_indices(rows.shape[1])
-    factor = np.where(first == second, 1.0, off_diagonal)
-    return rows[:, first] * rows[:, second] * factor
+    count, size = rows.shape
+    packed = np.empty((count, size * (size + 1) // 2))
+    place = 0
+    for i in range(size):
+        end = place + size - i
+        factors = rows[:, i:] if off_diagonal == 1 else off_diagonal * rows[:, i:]
+        np.multiply(rows[:, i, None], factors, out=packed[:, place:end])
+        packed[:, place] = rows[:, i] ** 2
+        place = end
+    return packed
 
 
 def _log_sum(logarithms: Floats) -> Floats:

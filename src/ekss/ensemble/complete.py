@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +18,16 @@ from numpy.typing import NDArray
 from ekss.core.completion import (
     Completion,
     HeldOut,
+    bytes_of_blocks,
     fit_completion,
+    fit_each,
     fit_one,
     hold_out,
-    likely_work,
     refine,
+    work_of_filling,
+    work_of_mixture,
+    work_of_one,
+    work_of_refining,
 )
 from ekss.ensemble.prepare import power_of_two
 from ekss.ensemble.vote import matched_share
@@ -48,6 +53,8 @@ class _Rules:
     # from better fillings (docs/experiments.md, "Missing entries").
     rounds: int = 3
     likely: int = 2
+    # Directions that subspaces are given, by those that they are likely to have.
+    wide: int = 2
     # Clusters are the same if they share so many of the points.
     same: float = 0.99
     # Clusterings that the subspaces are started from, and the share of the points up
@@ -127,7 +134,9 @@ def _by_clusters(
 
     Fitted to all entries first; then the same without those that are held out.
     """
-    for_all, error = fit_one(held)
+    for_all = fit_one(held)
+    filled_for_all = for_all(held.rows)
+    error = held.error_of(filled_for_all)
     found = refine(for_all, rows)
     before: NDArray[np.int64] | None = None
     for _ in range(_RULES.rounds):
@@ -136,19 +145,18 @@ def _by_clusters(
         best = begun.labels[0]
         if before is not None and matched_share(best, before) >= _RULES.same:
             break
-        fit = partial(
-            fit_completion,
-            rank=begun.rank,
-            unit=begun.unit,
-            affine=begun.affine,
-            scale=1.0 if begun.unit else _scale_of(rows),
-        )
+        options: dict[str, Any] = {
+            "rank": begun.rank,
+            "unit": begun.unit,
+            "affine": begun.affine,
+            "scale": 1.0 if begun.unit else _scale_of(rows),
+        }
         if before is None and error < _RULES.telling:
-            tried = fit(held.rows, for_all(held.rows), [best], to_the_end=False)
+            tried = fit_each(held.rows, filled_for_all, best, **options)
             if held.error(tried) > error:
                 return found, for_all
         before = best
-        found = fit(rows, filled, _different(begun.labels))
+        found = fit_completion(rows, filled, _different(begun.labels), **options)
     return found, refine(found, held.rows)
 
 
@@ -159,14 +167,23 @@ def clustered_rows(n_samples: int, n_clusters: int) -> int:
 
 def complete_cost(work: Work, small: Estimate) -> Stage:
     """Cluster some rows ``small`` times, fit subspaces to them, then to all rows."""
-    rows = clustered_rows(work.voted, work.n_clusters)
-    entries = rows * work.n_features * work.n_clusters
-    fitting = 1e-9 * RATES.moment * likely_work(entries, work.likely_dim or work.dim)
-    seconds = _RULES.likely * (small.seconds + fitting)
-    # Entries in float64 with their mask, and the rows before and after.
-    held = work.voted * work.n_features * (8 + 1 + 2 * work.itemsize)
+    n_features, n_clusters = work.n_features, work.n_clusters
+    rows = clustered_rows(work.voted, n_clusters)
+    rank = min(work.dim, _RULES.wide * (work.likely_dim or work.dim))
+    of_clusters = n_features, n_clusters, rank
+    multiplied = work_of_one(rows, n_features)
+    # Clusters that no row leaves are tried first: as if there were one.
+    multiplied += work_of_refining(rows, n_features, 1, rank)
+    multiplied += _RULES.likely * work_of_mixture(rows, *of_clusters)
+    if rows < work.voted:
+        multiplied += work_of_refining(work.voted, *of_clusters)
+    multiplied += work_of_filling(work.voted, *of_clusters)
+    seconds = _RULES.likely * small.seconds + 1e-9 * RATES.moment * multiplied
+    # Entries in float64 before and after filling in, with their mask; and the rows
+    # likewise.
+    held = work.voted * n_features * (3 * 8 + 1 + 2 * work.itemsize)
     stages = (stage.bytes for stage in small.stages.values())
-    return Stage(seconds, held + max(stages))
+    return Stage(seconds, held + max(bytes_of_blocks(), *stages))
 
 
 def _different(clusterings: Sequence[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
