@@ -84,15 +84,13 @@ class BenchData:
     variants : mapping of str to steps
         Ways to prepare it: names and parameters of transformers of
         :mod:`ekss.preprocessing`, in their order. The first is the plain one;
-        "whitened" is what methods get that do not remove components by themselves.
+        "whitened" is what methods get that do not whiten points by themselves.
     sequences : bool
         Whether it is many small sets whose errors are averaged.
     affine : bool
         Whether its clusters lie on affine subspaces.
     large : bool
         Whether slow methods do less on it, as the profiles say.
-    ekss_variant : str
-        What label-free EKSS gets; empty is the first.
 
     Examples
     --------
