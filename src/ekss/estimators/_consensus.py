@@ -23,7 +23,7 @@ from ekss.ensemble.consensus import (
     consensus_of,
     count_parameter,
     learn_assignment,
-    score_by_centers,
+    score_votes,
 )
 from ekss.ensemble.cut import CutOptions
 from ekss.ensemble.decide import Wishes
@@ -88,9 +88,9 @@ class ConsensusClustering(Clusterer):
     param_distributions : dict, default=None
         Further parameters of the estimator that each member draws: lists or
         distributions of scipy.stats, as for ``RandomizedSearchCV``.
-    geometry : {"centers", "subspaces", None}, default="centers"
-        What cuts are judged by beside the votes: how well the centres of the clusters,
-        or linear subspaces, tell them apart; or nothing else.
+    geometry : {"centers", "subspaces", None}, default=None
+        What cuts are judged by beside the votes: nothing else; how near points are to
+        the centres of the clusters; or how well linear subspaces tell them apart.
     n_neighbors : "auto" or int, default="auto"
         Neighbours kept per point. "auto" cuts graphs of several numbers.
     cut : CutOptions or None, default=None
@@ -174,7 +174,7 @@ class ConsensusClustering(Clusterer):
         max_samples: str | float | int = "auto",
         max_features: float | int = 1.0,
         param_distributions: Mapping[str, Any] | None = None,
-        geometry: str | None = "centers",
+        geometry: str | None = None,
         n_neighbors: int | str = "auto",
         cut: CutOptions | None = None,
         max_voted: int | str | None = "auto",
@@ -353,8 +353,8 @@ class ConsensusClustering(Clusterer):
         """Check the parameters of the consensus."""
         cut = CutOptions() if self.cut is None else self.cut
         check_cut(cut)
-        if self._geometry() == "centers" and cut.score is None:
-            cut = clone(cut).set_params(score=score_by_centers)
+        if self._geometry() != "subspaces" and cut.score is None:
+            cut = clone(cut).set_params(score=score_votes)
         return Wishes(
             n_clusters=int_or_auto(
                 "n_clusters", self.n_clusters, 1, n_samples, limit="n_samples"
