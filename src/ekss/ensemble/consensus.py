@@ -25,7 +25,7 @@ from ekss.ensemble.choose import (
     cut_and_choose,
     score_cut,
 )
-from ekss.ensemble.cut import cut_once
+from ekss.ensemble.cut import CutOptions, cut_once
 from ekss.ensemble.decide import (
     COUNT,
     Count,
@@ -359,7 +359,7 @@ def consensus_of(
             n_clusters,
             neighbors,
             evidence_of(X, ensemble.labels, n_clusters, geometry),
-            wishes.cut,
+            _judged_by_votes(wishes.cut, geometry),
             seed,
             workers,
         )
@@ -432,6 +432,14 @@ def score_votes(labels: NDArray[np.int64], evidence: Evidence) -> VoteScore:
     return VoteScore(score.residual, score.dissent, discord)
 
 
+def _judged_by_votes(options: CutOptions, geometry: str | None) -> CutOptions:
+    """Return options with the score of this module, where the user has none."""
+    if options.score is not None or geometry == "subspaces":
+        return options
+    settled: CutOptions = clone(options).set_params(score=score_votes)
+    return settled
+
+
 def _cluster_some(
     X: NDArray[np.floating],
     wishes: Wishes,
@@ -444,9 +452,8 @@ def _cluster_some(
     """Cluster some of the rows by half of the members: the best cut of one graph."""
     q = one_graph(wishes, len(rows), n_clusters)
     evidence = evidence_of(X[rows], half.labels, n_clusters, geometry)
-    chosen = cut_and_choose(
-        half, n_clusters, [q], evidence, wishes.cut, seed, Workers(1)
-    )
+    options = _judged_by_votes(wishes.cut, geometry)
+    chosen = cut_and_choose(half, n_clusters, [q], evidence, options, seed, Workers(1))
     return None if chosen is None else chosen.labels
 
 
@@ -458,7 +465,11 @@ def _find_counts(
     seed: int,
     workers: Workers,
 ) -> tuple[Count, ...]:
-    """Score numbers of clusters on some of the rows, as EKSS does; best first."""
+    """Score numbers of clusters on some of the rows, as EKSS does; best first.
+
+    By dissent, not by discord: members have more clusters than are sought, so that
+    cuts into more clusters share more information with them.
+    """
     sample = draw_sample(len(X), COUNT.rows, seed)
     few = X if sample is None else X[sample]
     n_members = min(wishes.n_members or COUNT.members, COUNT.members)

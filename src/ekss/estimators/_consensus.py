@@ -10,7 +10,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,7 +22,6 @@ from ekss.ensemble.consensus import (
     consensus_of,
     count_parameter,
     learn_assignment,
-    score_votes,
 )
 from ekss.ensemble.cut import CutOptions
 from ekss.ensemble.decide import Wishes
@@ -353,8 +351,6 @@ class ConsensusClustering(Clusterer):
         """Check the parameters of the consensus."""
         cut = CutOptions() if self.cut is None else self.cut
         check_cut(cut)
-        if self._geometry() != "subspaces" and cut.score is None:
-            cut = clone(cut).set_params(score=score_votes)
         return Wishes(
             n_clusters=int_or_auto(
                 "n_clusters", self.n_clusters, 1, n_samples, limit="n_samples"
