@@ -271,7 +271,7 @@ def write_page() -> None:
         "Iris, wine, breast cancer and digits come with scikit-learn, the columns of "
         "the first three scaled to unit variance; MNIST-10k are scattering features; "
         "200000 rows are ten Gaussian clusters. The defaults of ConsensusClustering "
-        "were chosen on the first four and on 3000 images of USPS "
+        "were chosen on the first four, on 3000 images of USPS and on planted blobs "
         "([log](../experiments.md#consensus-of-k-means)). The others get 100 "
         "k-means drawn as our members are.",
         "",

@@ -302,6 +302,7 @@ def test_a_score_of_the_users_chooses(blobs):
         seen.append(evidence.dims)
         return float(len(seen))
 
-    model = fitted(blobs[0], cut=CutOptions(score=first_label))
+    options = CutOptions(score=first_label)
+    model = fitted(blobs[0], geometry="centers", cut=options)
     assert set(seen) == {(0,)}
     assert model.candidates_[0].score == 1
