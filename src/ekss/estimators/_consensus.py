@@ -56,8 +56,9 @@ class ConsensusClustering(Clusterer):
     r"""Consensus of many clusterings by any clusterer: evidence accumulation.
 
     Members are clones of a clusterer, each with rows, columns and parameters of its
-    own. They vote on which points belong together [1]_; the votes are counted, cut and
-    judged as those of :class:`EKSS` are, without a matrix of all pairs.
+    own. They vote on which points belong together [1]_; the votes are counted and cut
+    as those of :class:`EKSS` are, without a matrix of all pairs, and the cut is kept
+    that shares most information with the members [2]_.
 
     Parameters
     ----------
@@ -150,6 +151,8 @@ class ConsensusClustering(Clusterer):
     .. [1] A. Fred, A. K. Jain, "Combining Multiple Clusterings Using Evidence
        Accumulation", IEEE Transactions on Pattern Analysis and Machine Intelligence 27,
        2005.
+    .. [2] A. Strehl, J. Ghosh, "Cluster Ensembles: A Knowledge Reuse Framework for
+       Combining Multiple Partitions", Journal of Machine Learning Research 3, 2002.
 
     Examples
     --------
