@@ -9,7 +9,6 @@ without them, name the other sets by ``--sets``.
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import subprocess
 import sys
@@ -21,11 +20,16 @@ from typing import Any
 
 import numpy as np
 
+from rows import RowFile
+
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
-PAGE, ROWS = RESULTS / "consensus.md", RESULTS / "consensus.csv"
+PAGE = RESULTS / "consensus.md"
 SETS = ("iris", "wine", "breast cancer", "digits", "MNIST-10k", "200000 rows")
-KEYS = ("data", "method", "seed")
-FIELDS = (*KEYS, "code", "error", "nmi", "seconds", "megabytes")
+ROWS = RowFile(
+    RESULTS / "consensus.csv",
+    ("data", "method", "seed"),
+    ("error", "nmi", "seconds", "megabytes"),
+)
 SEEDS = range(3)
 # Where a matrix of all pairs takes too much or too long, so that some are left out.
 LARGE = ("MNIST-10k", "200000 rows")
@@ -216,43 +220,32 @@ def measure(data: str, method: str, seed: int) -> dict[str, Any]:
     }
 
 
-def known_rows() -> dict[tuple[str, ...], dict[str, str]]:
-    if not ROWS.exists():
-        return {}
-    with ROWS.open(newline="") as file:
-        return {tuple(row[key] for key in KEYS): row for row in csv.DictReader(file)}
-
-
 def run(sets: list[str]) -> None:
-    """Compute what is missing, and add it to the file row by row."""
+    """Compute what is missing."""
     from ekss.benchmarks._versions import code_of
 
-    done, code = known_rows(), code_of()
-    with ROWS.open("a", newline="") as file:
-        writer = csv.DictWriter(file, FIELDS)
-        if file.tell() == 0:
-            writer.writeheader()
-        for data, method, seed in product(sets, METHODS, SEEDS):
-            key = data, method, str(seed)
-            is_quick = method in QUICK or data not in LARGE
-            if key in done or not is_quick or (data in LARGE and seed > 0):
-                continue
-            once = f"import consensus as c; c.tell({key!r})"
-            found = subprocess.run(
-                [sys.executable, "-c", once],
-                cwd=Path(__file__).parent,
-                stdout=subprocess.PIPE,
-                text=True,
-                check=False,
-            )
-            if found.returncode:
-                print(*key, "failed", flush=True)
-                continue
-            measured = json.loads(found.stdout.splitlines()[-1])
-            row = dict(zip(KEYS, key, strict=True)) | {"code": code} | measured
-            writer.writerow(row)
-            file.flush()
-            print(*row.values(), flush=True)
+    wanted = (
+        (data, method, str(seed))
+        for data, method, seed in product(sets, METHODS, SEEDS)
+        if data not in LARGE or (method in QUICK and seed == 0)
+    )
+    ROWS.add(wanted, _in_own_process, code_of())
+
+
+def _in_own_process(key: tuple[str, ...]) -> dict[str, Any] | None:
+    """Measure in a process of its own; None if it fails."""
+    found = subprocess.run(
+        [sys.executable, "-c", f"import consensus as c; c.tell({key!r})"],
+        cwd=Path(__file__).parent,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    if found.returncode:
+        print(*key, "failed", flush=True)
+        return None
+    measured: dict[str, Any] = json.loads(found.stdout.splitlines()[-1])
+    return measured
 
 
 def tell(key: tuple[str, str, str]) -> None:
@@ -264,7 +257,7 @@ def tell(key: tuple[str, str, str]) -> None:
 def write_page() -> None:
     from ekss.benchmarks._versions import libraries_in, provenance, version_line
 
-    every = list(known_rows().values())
+    every = list(ROWS.known().values())
     page = [
         "# Consensus of k-means",
         "",
@@ -278,7 +271,7 @@ def write_page() -> None:
         "Iris, wine, breast cancer and digits come with scikit-learn, the columns of "
         "the first three scaled to unit variance; MNIST-10k are scattering features; "
         "200000 rows are ten Gaussian clusters. The defaults of ConsensusClustering "
-        "were chosen on the first four and on 3000 images of USPS "
+        "were chosen on the first four, on 3000 images of USPS and on planted blobs "
         "([log](../experiments.md#consensus-of-k-means)). The others get 100 "
         "k-means drawn as our members are.",
         "",
@@ -297,7 +290,7 @@ def write_page() -> None:
             some = [row for row in rows if row["method"] == method]
             mean = {
                 name: np.mean([float(row[name]) for row in some])
-                for name in FIELDS[len(KEYS) + 1 :]
+                for name in ROWS.measured
             }
             worst = max(float(row["error"]) for row in some)
             page.append(
@@ -316,7 +309,7 @@ def main() -> None:
     parser.add_argument("--page", action="store_true", help="only write the page")
     given = parser.parse_args()
     if given.fresh:
-        ROWS.unlink(missing_ok=True)
+        ROWS.path.unlink(missing_ok=True)
     if not given.page:
         run(given.sets)
     write_page()

@@ -10,7 +10,6 @@ are there already are not computed again, so a run can be stopped and continued,
 from __future__ import annotations
 
 import argparse
-import csv
 import warnings
 from collections.abc import Iterator
 from itertools import product
@@ -29,11 +28,15 @@ from ekss.datasets import fetch_usps, make_union_of_subspaces
 from ekss.estimators._restarts import RestartedClusterer
 from ekss.metrics import clustering_error
 from ekss.runtime.workers import one_blas_thread
+from rows import RowFile
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
-PAGE, ROWS = RESULTS / "exchange.md", RESULTS / "exchange.csv"
-KEYS = ("case", "method", "draw")
-FIELDS = (*KEYS, "code", "cost", "planted", "error", "seconds")
+PAGE = RESULTS / "exchange.md"
+ROWS = RowFile(
+    RESULTS / "exchange.csv",
+    ("case", "method", "draw"),
+    ("cost", "planted", "error", "seconds"),
+)
 # A cost so little above that of the planted partition is at the planted optimum.
 AT_OPTIMUM = 1.001
 
@@ -106,33 +109,16 @@ def measure(case: str, method: str, draw: int) -> dict[str, Any]:
     }
 
 
-def known_rows() -> dict[tuple[str, ...], dict[str, str]]:
-    if not ROWS.exists():
-        return {}
-    with ROWS.open(newline="") as file:
-        return {tuple(row[key] for key in KEYS): row for row in csv.DictReader(file)}
-
-
 def run(cases: list[str]) -> None:
-    """Compute what is missing, and add it to the file row by row."""
-    done, code = known_rows(), code_of()
+    """Compute what is missing."""
     for method in METHODS:  # compile first, so that no row pays for it
         measure(next(iter(PLANTED)), method, 0)
-    with ROWS.open("a", newline="") as file:
-        writer = csv.DictWriter(file, FIELDS)
-        if file.tell() == 0:
-            writer.writeheader()
-        for case in cases:
-            for draw, method in product(range(DRAWS[case]), METHODS):
-                key = case, method, str(draw)
-                if key in done:
-                    continue
-                found = measure(case, method, draw)
-                shown = {name: f"{value:.6g}" for name, value in found.items()}
-                row = dict(zip(KEYS, key, strict=True)) | {"code": code} | shown
-                writer.writerow(row)
-                file.flush()
-                print(*row.values(), flush=True)
+    wanted = (
+        (case, method, str(draw))
+        for case in cases
+        for draw, method in product(range(DRAWS[case]), METHODS)
+    )
+    ROWS.add(wanted, lambda key: measure(key[0], key[1], int(key[2])), code_of())
 
 
 def table(rows: list[dict[str, str]]) -> Iterator[str]:
@@ -158,7 +144,7 @@ def table(rows: list[dict[str, str]]) -> Iterator[str]:
 
 
 def write_page() -> None:
-    rows = list(known_rows().values())
+    rows = list(ROWS.known().values())
     page = [
         "# K-subspaces that exchange subspaces",
         "",
@@ -188,7 +174,7 @@ def main() -> None:
     parser.add_argument("--page", action="store_true", help="only write the page")
     given = parser.parse_args()
     if given.fresh:
-        ROWS.unlink(missing_ok=True)
+        ROWS.path.unlink(missing_ok=True)
     if not given.page:
         run(given.cases)
     write_page()

@@ -8,7 +8,6 @@ and ``--fresh`` begins anew. With Python: ``python benchmarks/outliers.py``.
 from __future__ import annotations
 
 import argparse
-import csv
 import warnings
 from collections.abc import Callable, Iterator
 from itertools import product
@@ -24,24 +23,17 @@ from ekss.datasets import make_union_of_subspaces
 from ekss.graph import companion_shares
 from ekss.metrics import clustering_error
 from ekss.report import build
+from rows import RowFile
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
-PAGE, ROWS = RESULTS / "outliers.md", RESULTS / "outliers.csv"
+PAGE = RESULTS / "outliers.md"
 DRAWS = range(10)
 # Members by coherence pursuit take many times as long.
 FEW_DRAWS, SLOW = 3, ("the same, members by coherence pursuit",)
-KEYS = ("part", "case", "method", "draw")
-FIELDS = (
-    *KEYS,
-    "code",
-    "error",
-    "auc",
-    "votes",
-    "found",
-    "false",
-    "dims",
-    "sizes",
-    "said",
+ROWS = RowFile(
+    RESULTS / "outliers.csv",
+    ("part", "case", "method", "draw"),
+    ("error", "auc", "votes", "found", "false", "dims", "sizes", "said"),
 )
 
 # Five subspaces of dimension 5 in 50 dimensions, 100 points on each.
@@ -164,40 +156,24 @@ PARTS: dict[str, tuple[Callable[..., dict[str, Any]], dict[str, Any], list[str]]
 }
 
 
-def known_rows() -> dict[tuple[str, ...], dict[str, str]]:
-    if not ROWS.exists():
-        return {}
-    with ROWS.open(newline="") as file:
-        return {tuple(row[key] for key in KEYS): row for row in csv.DictReader(file)}
-
-
 def run(parts: list[str], n_draws: int) -> None:
-    """Compute what is missing, and add it to the file row by row."""
-    done, code = known_rows(), code_of()
-    with ROWS.open("a", newline="") as file:
-        writer = csv.DictWriter(file, FIELDS)
-        if file.tell() == 0:
-            writer.writeheader()
-        for part in parts:
-            measure, cases, methods = PARTS[part]
-            for draw in DRAWS[:n_draws]:
-                for case, method in product(cases, methods):
-                    if draw >= FEW_DRAWS and method in SLOW:
-                        continue
-                    key = part, case, method, str(draw)
-                    if key in done:
-                        continue
-                    with warnings.catch_warnings():
-                        warnings.simplefilter("ignore", ClusteringWarning)
-                        found = measure(case, method, draw)
-                    shown = {
-                        name: f"{value:.6g}" if isinstance(value, float) else value
-                        for name, value in found.items()
-                    }
-                    row = dict(zip(KEYS, key, strict=True)) | {"code": code} | shown
-                    writer.writerow(row)
-                    file.flush()
-                    print(*row.values(), flush=True)
+    """Compute what is missing."""
+    wanted = (
+        (part, case, method, str(draw))
+        for part in parts
+        for draw in DRAWS[:n_draws]
+        for case, method in product(*PARTS[part][1:])
+        if draw < FEW_DRAWS or method not in SLOW
+    )
+    ROWS.add(wanted, _measure, code_of())
+
+
+def _measure(key: tuple[str, ...]) -> dict[str, Any]:
+    part, case, method, draw = key
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ClusteringWarning)
+        found: dict[str, Any] = PARTS[part][0](case, method, int(draw))
+    return found
 
 
 def numbers(rows: list[dict[str, str]], name: str) -> np.ndarray:
@@ -279,7 +255,7 @@ def sizes_table(take: Callable[..., list[dict[str, str]]]) -> Iterator[str]:
 
 
 def write_page() -> None:
-    every = list(known_rows().values())
+    every = list(ROWS.known().values())
 
     def take(part: str, case: str, method: str) -> list[dict[str, str]]:
         wanted = part, case, method
@@ -334,7 +310,7 @@ def main() -> None:
     parser.add_argument("--page", action="store_true", help="only write the page")
     given = parser.parse_args()
     if given.fresh:
-        ROWS.unlink(missing_ok=True)
+        ROWS.path.unlink(missing_ok=True)
     if not given.page:
         run(given.parts, given.draws)
     write_page()

@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import uniform
 from sklearn.cluster import DBSCAN, AgglomerativeClustering, Birch, KMeans
 from sklearn.datasets import make_blobs, make_moons
+from sklearn.metrics import normalized_mutual_info_score
 from sklearn.mixture import GaussianMixture
 from sklearn.pipeline import make_pipeline
 from sklearn.random_projection import GaussianRandomProjection
@@ -67,6 +68,34 @@ def test_votes_alone_find_what_centres_cannot_describe():
     X, y = make_moons(240, noise=0.04, random_state=0)
     model = fitted(X, 2, n_members=60, n_base_clusters=(12, 20), geometry=None)
     assert clustering_error(y, model.labels_) == 0
+
+
+def test_small_clusters_are_not_merged_to_even_out_sizes():
+    X, y = make_blobs([400, 60, 30], 6, cluster_std=0.5, random_state=3)
+    for geometry in ("centers", None):
+        model = fitted(X, 3, n_members=40, geometry=geometry)
+        assert clustering_error(y, model.labels_) == 0
+
+
+@pytest.mark.parametrize("geometry", ["centers", None])
+def test_candidates_are_ordered_by_residual_dissent_and_discord(blobs, geometry):
+    X, _ = blobs
+    noisy = X + np.random.default_rng(0).normal(0, 4, X.shape)
+    model = fitted(noisy, geometry=geometry)
+    for one in model.candidates_:
+        shared = [
+            normalized_mutual_info_score(member, one.labels, average_method="geometric")
+            for member in model.member_labels_.T
+        ]
+        judged = one.judged
+        assert judged.discord == pytest.approx(1 - np.mean(shared), abs=1e-6)
+        product = judged.residual**5 * judged.dissent * judged.discord**10
+        assert one.score == pytest.approx(np.log(product))
+        assert (judged.residual == 1) == (geometry is None)
+    scores = [one.score for one in model.candidates_]
+    assert scores == sorted(scores)
+    assert len(set(scores)) > 1
+    np.testing.assert_array_equal(model.labels_, model.candidates_[0].labels)
 
 
 def test_a_member_sees_its_own_rows_columns_and_parameters(blobs):
@@ -273,6 +302,7 @@ def test_a_score_of_the_users_chooses(blobs):
         seen.append(evidence.dims)
         return float(len(seen))
 
-    model = fitted(blobs[0], cut=CutOptions(score=first_label))
+    options = CutOptions(score=first_label)
+    model = fitted(blobs[0], geometry="centers", cut=options)
     assert set(seen) == {(0,)}
     assert model.candidates_[0].score == 1

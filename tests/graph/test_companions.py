@@ -1,8 +1,14 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from sklearn.metrics import normalized_mutual_info_score
 
-from ekss.graph import cluster_silhouettes, companion_shares, edge_shares
+from ekss.graph import (
+    cluster_silhouettes,
+    companion_shares,
+    edge_shares,
+    shared_information,
+)
 from ekss.graph.votes import shares_of_cuts
 
 
@@ -148,3 +154,30 @@ def test_points_without_a_vote_are_nobodys_companions():
                 expected[i] += np.bincount(labels[others], minlength=2) / others.sum()
     found = companion_shares(members, labels, 2)
     np.testing.assert_allclose(found, expected / 9, atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_shared_information_is_the_mean_of_scikit_learns(seed):
+    rng = np.random.default_rng(seed)
+    members = rng.integers(-1, 6, size=(200, 11))
+    labels = rng.integers(4, size=200) if seed else np.maximum(members[:, 0], 0) % 4
+    each = [
+        normalized_mutual_info_score(
+            one[one >= 0], labels[one >= 0], average_method="geometric"
+        )
+        for one in members.T
+    ]
+    found = shared_information(members, labels, 4)
+    np.testing.assert_allclose(found, np.mean(each), atol=1e-6)
+
+
+def test_shared_information_is_one_for_the_partition_and_zero_for_nothing():
+    labels = np.repeat([0, 1, 2], 10)
+    renamed = np.array([2, 0, 1])[labels]
+    same = np.stack([labels, renamed], axis=1)
+    assert shared_information(same, labels, 3) == pytest.approx(1)
+    crossed = np.tile(np.arange(10), 3)[:, None]
+    assert shared_information(crossed, labels, 3) == pytest.approx(0, abs=1e-9)
+    assert shared_information(np.zeros((30, 2), int), labels, 3) == 0
+    silent = np.stack([labels, np.full(30, -1)], axis=1)
+    assert shared_information(silent, labels, 3) == pytest.approx(0.5)

@@ -21,12 +21,11 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from ekss.ensemble.choose import (
     Chosen,
-    CutScore,
     Evidence,
     cut_and_choose,
     score_cut,
 )
-from ekss.ensemble.cut import cut_once
+from ekss.ensemble.cut import CutOptions, cut_once
 from ekss.ensemble.decide import (
     COUNT,
     Count,
@@ -41,6 +40,7 @@ from ekss.ensemble.extend import learn_voters, most_likely
 from ekss.ensemble.prepare import prepare
 from ekss.ensemble.vote import RULES as VOTE
 from ekss.ensemble.vote import Ensemble, grow
+from ekss.graph.votes import shared_information
 from ekss.runtime.rows import draw_sample
 from ekss.runtime.workers import Workers
 
@@ -61,14 +61,18 @@ class _Rules:
     least_points: int = 5
     # Share of the rows that members without random numbers are fitted to.
     share_of_rows: float = 0.5
-    # Of the distances to centres in the score, beside overlap^2 and dissent^2 (docs/
-    # experiments.md, "Consensus of k-means").
-    power_of_residual: float = 5.0
+    # Discord beside dissent may be 0, where all members say the same; it counts from
+    # here, so that no logarithm is infinite.
+    smallest_discord: float = 1e-3
     # Where members cannot tell further rows apart, so many nearest rows do.
     neighbors: int = 5
 
 
 RULES = _Rules()
+
+# The terms of a score, and their exponents in the product (docs/experiments.md,
+# "Judging a consensus").
+EXPONENTS = {"residual": 5.0, "dissent": 1.0, "discord": 10.0}
 
 
 @dataclass(frozen=True)
@@ -355,7 +359,7 @@ def consensus_of(
             n_clusters,
             neighbors,
             evidence_of(X, ensemble.labels, n_clusters, geometry),
-            wishes.cut,
+            _judged_by_votes(wishes.cut, geometry),
             seed,
             workers,
         )
@@ -389,14 +393,51 @@ def evidence_of(
     return Evidence(points, dims, centers, member_labels=member_labels)
 
 
-def score_by_centers(labels: NDArray[np.int64], evidence: Evidence) -> CutScore:
-    """Measure a partition by its centres and by the votes.
+@dataclass(frozen=True)
+class VoteScore:
+    """Quantities that are small for a cut on which members agree.
 
-    As :func:`ekss.ensemble.score_cut`, but with the fifth power of the residual: that
-    to centres varies much less from cut to cut than that to subspaces.
+    Attributes
+    ----------
+    residual : float
+        Mean squared distance of points to the centre of their cluster, as in
+        :class:`ekss.ensemble.CutScore`; 1 where votes alone are asked.
+    dissent : float
+        One less the silhouettes of votes, as there. It holds clusters apart that the
+        members hold apart, however small they are.
+    discord : float
+        One less the mean normalised mutual information of cut and members
+        (:func:`ekss.graph.shared_information`). It prefers the cut that tells most of
+        what all members say.
     """
+
+    residual: float
+    dissent: float
+    discord: float
+
+    @property
+    def total(self) -> float:
+        """Logarithm of residual^5 * dissent * discord^10: lower is better."""
+        parts = np.log([getattr(self, term) for term in EXPONENTS])
+        return float(parts @ list(EXPONENTS.values()))
+
+
+def score_votes(labels: NDArray[np.int64], evidence: Evidence) -> VoteScore:
+    """Measure a partition by what it has in common with the members, and by centres."""
+    members = evidence.member_labels
+    assert members is not None  # a consensus has members
     score = score_cut(labels, evidence)
-    return replace(score, residual=score.residual**RULES.power_of_residual)
+    shared = shared_information(members, labels, int(labels.max()) + 1)
+    discord = max(1 - shared, RULES.smallest_discord)
+    return VoteScore(score.residual, score.dissent, discord)
+
+
+def _judged_by_votes(options: CutOptions, geometry: str | None) -> CutOptions:
+    """Return options with the score of this module, where the user has none."""
+    if options.score is not None or geometry == "subspaces":
+        return options
+    settled: CutOptions = clone(options).set_params(score=score_votes)
+    return settled
 
 
 def _cluster_some(
@@ -411,9 +452,8 @@ def _cluster_some(
     """Cluster some of the rows by half of the members: the best cut of one graph."""
     q = one_graph(wishes, len(rows), n_clusters)
     evidence = evidence_of(X[rows], half.labels, n_clusters, geometry)
-    chosen = cut_and_choose(
-        half, n_clusters, [q], evidence, wishes.cut, seed, Workers(1)
-    )
+    options = _judged_by_votes(wishes.cut, geometry)
+    chosen = cut_and_choose(half, n_clusters, [q], evidence, options, seed, Workers(1))
     return None if chosen is None else chosen.labels
 
 
@@ -425,7 +465,11 @@ def _find_counts(
     seed: int,
     workers: Workers,
 ) -> tuple[Count, ...]:
-    """Score numbers of clusters on some of the rows, as EKSS does; best first."""
+    """Score numbers of clusters on some of the rows, as EKSS does; best first.
+
+    By dissent, not by discord: members have more clusters than are sought, so that
+    cuts into more clusters share more information with them.
+    """
     sample = draw_sample(len(X), COUNT.rows, seed)
     few = X if sample is None else X[sample]
     n_members = min(wishes.n_members or COUNT.members, COUNT.members)

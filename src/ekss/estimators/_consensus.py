@@ -10,7 +10,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,7 +22,6 @@ from ekss.ensemble.consensus import (
     consensus_of,
     count_parameter,
     learn_assignment,
-    score_by_centers,
 )
 from ekss.ensemble.cut import CutOptions
 from ekss.ensemble.decide import Wishes
@@ -58,8 +56,9 @@ class ConsensusClustering(Clusterer):
     r"""Consensus of many clusterings by any clusterer: evidence accumulation.
 
     Members are clones of a clusterer, each with rows, columns and parameters of its
-    own. They vote on which points belong together [1]_; the votes are counted, cut and
-    judged as those of :class:`EKSS` are, without a matrix of all pairs.
+    own. They vote on which points belong together [1]_; the votes are counted and cut
+    as those of :class:`EKSS` are, without a matrix of all pairs, and the cut is kept
+    that shares most information with the members [2]_.
 
     Parameters
     ----------
@@ -88,9 +87,9 @@ class ConsensusClustering(Clusterer):
     param_distributions : dict, default=None
         Further parameters of the estimator that each member draws: lists or
         distributions of scipy.stats, as for ``RandomizedSearchCV``.
-    geometry : {"centers", "subspaces", None}, default="centers"
-        What cuts are judged by beside the votes: how well the centres of the clusters,
-        or linear subspaces, tell them apart; or nothing else.
+    geometry : {"centers", "subspaces", None}, default=None
+        What cuts are judged by beside the votes: nothing else; how near points are to
+        the centres of the clusters; or how well linear subspaces tell them apart.
     n_neighbors : "auto" or int, default="auto"
         Neighbours kept per point. "auto" cuts graphs of several numbers.
     cut : CutOptions or None, default=None
@@ -152,6 +151,8 @@ class ConsensusClustering(Clusterer):
     .. [1] A. Fred, A. K. Jain, "Combining Multiple Clusterings Using Evidence
        Accumulation", IEEE Transactions on Pattern Analysis and Machine Intelligence 27,
        2005.
+    .. [2] A. Strehl, J. Ghosh, "Cluster Ensembles: A Knowledge Reuse Framework for
+       Combining Multiple Partitions", Journal of Machine Learning Research 3, 2002.
 
     Examples
     --------
@@ -174,7 +175,7 @@ class ConsensusClustering(Clusterer):
         max_samples: str | float | int = "auto",
         max_features: float | int = 1.0,
         param_distributions: Mapping[str, Any] | None = None,
-        geometry: str | None = "centers",
+        geometry: str | None = None,
         n_neighbors: int | str = "auto",
         cut: CutOptions | None = None,
         max_voted: int | str | None = "auto",
@@ -353,8 +354,6 @@ class ConsensusClustering(Clusterer):
         """Check the parameters of the consensus."""
         cut = CutOptions() if self.cut is None else self.cut
         check_cut(cut)
-        if self._geometry() == "centers" and cut.score is None:
-            cut = clone(cut).set_params(score=score_by_centers)
         return Wishes(
             n_clusters=int_or_auto(
                 "n_clusters", self.n_clusters, 1, n_samples, limit="n_samples"

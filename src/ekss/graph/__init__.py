@@ -22,6 +22,7 @@ from ekss.graph.votes import (
     graph_of_rows,
     nearest_by_votes,
     prepare_votes,
+    shared_information,
     symmetric_graph,
     votes_outside,
 )
@@ -45,6 +46,7 @@ __all__ = [
     "nearest_by_votes",
     "nearest_by_votes_approximate",
     "prepare_votes",
+    "shared_information",
     "spectral_embedding",
     "spectral_labels",
     "symmetric_graph",
