@@ -8,10 +8,12 @@ from ekss.core.linalg import (
     describe_clusters,
     distances_to_flats,
     find_dim,
+    is_near,
     nearest_flats,
     outlier_score,
     own_distances,
     score_points,
+    squared_residuals,
     unit_rows,
 )
 from ekss.datasets import make_union_of_subspaces
@@ -180,3 +182,24 @@ def test_a_share_of_the_points_is_marked(share):
     values = np.random.default_rng(0).standard_normal(200)
     assert (values > outlier_score(values, share)).sum() == 200 * share
     assert not (values > outlier_score(values, None)).any()
+
+
+def test_points_that_show_no_dimension_do_not_lie_apart_from_their_own_subspace():
+    rng = np.random.default_rng(8)
+    turns = [np.linalg.qr(rng.standard_normal((60, 60)))[0] for _ in range(3)]
+    decay = 0.9 ** np.arange(60)  # no direction is the last that counts
+    lengths = np.exp(0.9 * rng.standard_normal((3, 64, 1)))
+    X = lengths * rng.standard_normal((3, 64, 60)) * decay
+    X = (X @ np.stack(turns)).reshape(-1, 60)
+    labels = np.repeat([0, 1, 2], 64)
+    found = describe_clusters(X, labels, 3, dim=8, within=(1, 60), affine=False)
+    assert (found.flats.dims == 8).all()
+    assert is_near(found.spreads.scores(found.distances, labels)).mean() > 0.9
+    nearest = squared_residuals(X, found.flats).argmin(axis=1)
+    assert (nearest == labels).mean() > 0.95
+    principal = np.linalg.svd(X[:64])[2][:8].T
+    np.testing.assert_allclose(
+        principal @ principal.T,
+        found.flats.bases[0] @ found.flats.bases[0].T,
+        atol=1e-8,
+    )

@@ -558,7 +558,12 @@ def describe_clusters(
             start = firm[rows]
         shown, near = find_dim(points, start, affine=affine, exact=exact)
         own = shown if shown is not None and low <= shown <= high else dim
-        found.append((rows, _fit_most(points, near, own, affine, exact)))
+        if shown is None:
+            # Without a clear dimension nothing tells which points lie apart.
+            fit = _fit_all(points, own, affine, exact)
+        else:
+            fit = _fit_most(points, near, own, affine, exact)
+        found.append((rows, fit))
     largest = max(fit.basis.shape[1] for _, fit in found)
     bases = np.zeros((n_clusters, n_features, largest), X.dtype)
     offsets = np.zeros((n_clusters, n_features), X.dtype)
@@ -720,6 +725,13 @@ def _white_from(
         if axes.energies[dim] <= rest / (rows * columns) ** 2 * chance:
             return dim
     return None
+
+
+def _fit_all(points: NDArray[np.float64], dim: int, affine: bool, exact: float) -> _Fit:
+    """Fit a subspace to all points."""
+    everyone = np.ones(len(points), bool)
+    axes = _principal_axes(points, dim, affine)
+    return _measure(points, everyone, axes, dim, affine, exact)
 
 
 def _fit_most(
