@@ -125,9 +125,9 @@ def test_coordinates_do_not_depend_on_rotation_scale_or_order(leaning):
     np.testing.assert_allclose(other @ other.T, (Y @ Y.T)[np.ix_(order, order)])
 
 
-def test_directions_without_energy_are_left_out():
+def test_directions_without_energy_are_zero():
     X = np.random.default_rng(2).standard_normal((20, 3)) @ np.eye(3, 8)
-    assert whitened(X, 6).shape == (20, 3)
+    assert whitened(X, 6).any(axis=0).tolist() == [True] * 3 + [False] * 3
     same = np.tile(np.eye(4), (5, 1))  # no direction holds more than the next
     lengths = np.linalg.norm(whitened(same, 2, unit=True), axis=1)
     np.testing.assert_allclose(np.sort(lengths), np.repeat([0, 1], 10), atol=1e-12)
@@ -174,10 +174,12 @@ def test_numbers_that_were_given_up_come_last_whatever_their_score():
 
 
 def test_numbers_of_directions_leave_one_to_every_cluster():
-    assert numbers_of_directions(10, 1000, 64) == (10, 15, 20, 30, 40, 60)
-    assert numbers_of_directions(100, 7200, 1024) == (100, 150, 200, 300, 400)
-    assert numbers_of_directions(3, 4, 100) == (3,)
-    assert numbers_of_directions(5, 100, 4) == ()
+    assert numbers_of_directions(10, (1000, 64)) == (10, 15, 20, 30, 40, 60)
+    assert numbers_of_directions(100, (7200, 1024)) == (100, 150, 200, 300, 400)
+    assert numbers_of_directions(3, (4, 100)) == (3,)
+    assert numbers_of_directions(5, (100, 4)) == ()
+    assert numbers_of_directions(3, (100, 30), (2, 6)) == (9, 12, 18, 24)
+    assert numbers_of_directions(3, (100, 30), (2, 24)) == ()
     assert tried_rows(500, 3) == 500
     assert tried_rows(10**6, 3) == 2000
     assert tried_rows(10**6, 80) == 8000
@@ -191,7 +193,7 @@ def test_points_with_a_common_direction_are_whitened_and_only_so_clusters_found(
     plain = model(whiten=0).fit(leaning)
     assert clustering_error(planted.target, plain.labels_) > 0.3
     numbers = {one.n_directions for one in chosen_fit.whitenings_}
-    assert numbers == set(numbers_of_directions(3, *leaning.shape))
+    assert numbers == set(numbers_of_directions(3, leaning.shape))
     assert chosen_fit.n_directions_ == chosen_fit.whitenings_[0].n_directions
 
 
@@ -283,7 +285,7 @@ def test_a_score_that_only_looks_changes_nothing(n_clusters, data, request):
 def test_scores_and_cuts_of_ones_own_are_used_in_the_trial(leaning):
     seven = CutOptions(score=lambda labels, evidence: 7.0)
     fitted = model(cut=seven).fit(leaning)
-    numbers = numbers_of_directions(3, *leaning.shape)
+    numbers = numbers_of_directions(3, leaning.shape)
     assert [one.score for one in fitted.whitenings_] == [7.0] * len(numbers)
     assert fitted.n_directions_ == numbers[-1]
 
@@ -339,8 +341,8 @@ SOURCES = {
 def test_sample_decides_for_all_rows(planted, leaning, source, tmp_path):
     X = np.tile(leaning, (4, 1))
     rows = SOURCES[source](X, tmp_path)
-    fitted = model(max_samples=90).fit(rows)
-    alone = model().fit(X[fitted.sample_])
+    fitted = model(max_samples=200, n_members=40).fit(rows)
+    alone = model(n_members=40).fit(X[fitted.sample_])
     assert fitted.n_directions_ == alone.n_directions_ > 0
     np.testing.assert_array_equal(fitted.labels_[fitted.sample_], alone.labels_)
     expected = np.tile(planted.target, 4)
@@ -375,7 +377,7 @@ def test_estimate_counts_trials_where_they_may_be(planted, leaning, tmp_path):
         wishes = model(**params)._wishes(rows.shape)
         return work_of(wishes, rows, None, Workers()).n_trials
 
-    most = len(numbers_of_directions(3, *leaning.shape))
+    most = len(numbers_of_directions(3, leaning.shape))
     assert trials(leaning) == trials(leaning, subspace_dim=2) == most
     assert trials(planted.data) == 0
     assert trials(leaning, whiten=2) == trials(leaning, whiten=0) == 0
@@ -397,6 +399,15 @@ def test_estimate_counts_trials_where_they_may_be(planted, leaning, tmp_path):
 def test_bad_numbers_are_refused_in_words(planted, value, words):
     with pytest.raises((ValueError, TypeError), match=words):
         model(whiten=value).fit(planted.data)
+
+
+def test_subspaces_leave_a_direction_outside(leaning):
+    words = "whiten=4 leaves no direction outside of a subspace of dimension 4; choose"
+    with pytest.raises(ValueError, match=words):
+        model(subspace_dim=4, whiten=4).fit(leaning)
+    fitted = model(subspace_dim=4, n_members=5).fit(leaning)
+    assert min(one.n_directions for one in fitted.whitenings_) > 4
+    assert model(subspace_dim=28, n_members=5).fit(leaning).n_directions_ == 0
 
 
 @pytest.mark.filterwarnings("ignore::ekss.ClusteringWarning")

@@ -526,7 +526,7 @@ def _n_trials(wishes: Wishes, rows: Rows) -> int:
     if not may or wishes.normalize is False:
         return 0
     n_clusters = wishes.n_clusters or COUNT.first
-    numbers = numbers_of_directions(n_clusters, *rows.shape)
+    numbers = numbers_of_directions(n_clusters, rows.shape, wishes.dims)
     if isinstance(rows, MemoryRows) and rows.in_memory:
         return len(numbers) if has_common_direction(rows.array) else 0
     return len(numbers)

@@ -658,7 +658,7 @@ def _settle_given(
     unit = wishes.unit(affine=affine)
     directions = None
     if wishes.whiten is None:
-        if unit and not affine and may_whiten(rows, n_clusters):
+        if unit and not affine and may_whiten(rows, wishes, n_clusters):
             return try_whitening(rows, wishes, n_clusters, seed, workers)
     elif wishes.whiten > 0:
         points = prepare(rows, unit=unit, affine=affine).rows
@@ -670,11 +670,11 @@ def _settle_given(
 # --- In how many directions points are whitened ---------------------------------------
 
 
-def may_whiten(rows: NDArray[np.floating], n_clusters: int) -> bool:
+def may_whiten(rows: NDArray[np.floating], wishes: Wishes, n_clusters: int) -> bool:
     """Tell whether points are whitened: where all have a direction in common."""
     return (
         1 < n_clusters < len(rows)
-        and bool(numbers_of_directions(n_clusters, *rows.shape))
+        and bool(numbers_of_directions(n_clusters, rows.shape, wishes.dims))
         and has_common_direction(rows)
     )
 
@@ -692,16 +692,18 @@ def has_common_direction(rows: NDArray[np.floating]) -> bool:
 
 
 def numbers_of_directions(
-    n_clusters: int, n_samples: int, n_features: int
+    n_clusters: int, shape: tuple[int, ...], dims: tuple[int, int] | None = None
 ) -> tuple[int, ...]:
     """Return the numbers of directions that are tried, ascending.
 
-    Clusters need at least one direction each.
+    Clusters need at least one direction each, and one outside of their subspace, if its
+    dimension is given.
     """
+    least = 1 if dims is None else dims[1] + 1
     most = max(WHITENING.few, WHITENING.per_cluster * n_clusters)
-    most = min(most, n_samples, n_features)
+    most = min(most, *shape)
     numbers = {ceil(times * n_clusters) for times in WHITENING.multiples}
-    return tuple(sorted(number for number in numbers if number <= most))
+    return tuple(sorted(number for number in numbers if least <= number <= most))
 
 
 def tried_rows(n_samples: int, n_clusters: int) -> int:
@@ -765,7 +767,7 @@ def try_whitening(
         With the largest number whose score is close to the lowest. Its members are
         kept if they have voted on all rows.
     """
-    numbers = numbers_of_directions(n_clusters, *rows.shape)
+    numbers = numbers_of_directions(n_clusters, rows.shape, wishes.dims)
     sample = draw_sample(len(rows), tried_rows(len(rows), n_clusters), seed)
     points = prepare(rows, unit=True, affine=False)
     spectrum = leading_spectrum(points.rows, min(numbers[-1] + 1, *rows.shape))

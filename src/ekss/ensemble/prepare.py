@@ -309,8 +309,8 @@ def whitened_directions(spectrum: Spectrum, count: int) -> NDArray[np.float64]:
 
     Returns
     -------
-    directions : ndarray of shape (n_features, n_kept)
-        As columns; directions that hold nothing but rounding errors are left out.
+    directions : ndarray of shape (n_features, count)
+        As columns; those that hold nothing but rounding errors are zero.
     """
     energies = spectrum.singular_values**2
     noise = energies[count] if count < len(energies) else 0.0
@@ -318,8 +318,9 @@ def whitened_directions(spectrum: Spectrum, count: int) -> NDArray[np.float64]:
     kept = energies > max(noise, energies[0] * _KEPT.rounding)
     if not kept.any():
         kept, noise = energies > 0, 0.0
-    shares = (1 - noise / energies[kept]) / energies[kept]
-    return spectrum.directions[:count][kept].T * np.sqrt(shares)
+    shares = np.zeros(len(energies))
+    shares[kept] = (1 - noise / energies[kept]) / energies[kept]
+    return spectrum.directions[:count].T * np.sqrt(shares)
 
 
 @dataclass(frozen=True)

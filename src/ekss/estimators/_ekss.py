@@ -333,6 +333,19 @@ class EKSS(SubspaceClusterer):
                 limit="n_features",
                 also=_OR_AUTO,
             )
+        whiten = int_or_auto(
+            "whiten",
+            self.whiten,
+            0,
+            min(n_samples, n_features),
+            limit="min(n_samples, n_features)",
+        )
+        if whiten and dims is not None and whiten <= dims[1]:
+            raise ValueError(
+                f"whiten={whiten} leaves no direction outside of a subspace of "
+                f"dimension {dims[1]}; choose at least whiten={dims[1] + 1}, a smaller "
+                "subspace_dim, or whiten='auto'"
+            )
         return Wishes(
             n_clusters=n_clusters,
             dims=dims,
@@ -340,13 +353,7 @@ class EKSS(SubspaceClusterer):
             member=member,
             affine=bool_or_auto("affine", self.affine),
             normalize=bool_or_auto("normalize", self.normalize),
-            whiten=int_or_auto(
-                "whiten",
-                self.whiten,
-                0,
-                min(n_samples, n_features),
-                limit="min(n_samples, n_features)",
-            ),
+            whiten=whiten,
             n_neighbors=int_or_auto(
                 "n_neighbors", self.n_neighbors, 1, n_samples - 1, limit="n_samples-1"
             ),
