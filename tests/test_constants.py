@@ -14,7 +14,7 @@ from ekss.datasets import make_union_of_subspaces
 from ekss.ensemble import choose as selection
 from ekss.ensemble import cut, decide, dimension, vote
 from ekss.ensemble import cut as cuts
-from ekss.ensemble.decide import COUNT, REMOVAL
+from ekss.ensemble.decide import COUNT, WHITENING
 from ekss.ensemble.prepare import _KEPT
 from ekss.estimators import _search
 from ekss.estimators._ekss import MOST_VOTED
@@ -50,8 +50,8 @@ ODD = "docs/odd-data.md"
 SAID = [
     (
         EKSS_PAGE,
-        f"four fits of {REMOVAL.members[0]} to {REMOVAL.members[-1]} members to "
-        f"{REMOVAL.fewest_rows} points ({REMOVAL.rows_per_cluster} per cluster if that "
+        f"up to eight fits of {WHITENING.members[0]} to {WHITENING.members[-1]} members to "
+        f"{WHITENING.fewest_rows} points ({WHITENING.rows_per_cluster} per cluster if that "
         "is more)",
     ),
     (
@@ -68,7 +68,6 @@ SAID = [
         f"agree on {percent(VOTE.agreed[0])} of points, then {VOTE.steps[2]} unless "
         f"they agree on {percent(VOTE.agreed[1])};",
     ),
-    (EKSS_PAGE, f'"auto" tries up to {REMOVAL.most}'),
     (EKSS_PAGE, f"up to {_KEPT.few} if they are needed to hold"),
     (EKSS_PAGE, percent(_KEPT.energy)),
     (
@@ -112,16 +111,17 @@ SAID = [
         "subspaces are affine",
     ),
     (CHOOSING, f"at most {COUNT.rows} points and with at most {COUNT.members} members"),
-    (CHOOSING, f"squared length of their mean is at most {REMOVAL.common},"),
+    (CHOOSING, f"squared length of their mean is at most {WHITENING.common},"),
     (
         CHOOSING,
-        f"Members vote on a sample of {REMOVAL.fewest_rows} points or "
-        f"{REMOVAL.rows_per_cluster} per cluster",
+        f"Members vote on a sample of {WHITENING.fewest_rows} points or "
+        f"{WHITENING.rows_per_cluster} per cluster",
     ),
-    (CHOOSING, "with {}, {} and {} members (never more".format(*REMOVAL.members)),
-    (CHOOSING, f"more than {REMOVAL.hopeless} above the lowest are given up"),
-    (CHOOSING, f"first chosen for a guess of {COUNT.first} clusters"),
-    (CHOOSING, f"the smallest number within {REMOVAL.equal} of it"),
+    (CHOOSING, "with {}, {} and {} members (never more".format(*WHITENING.members)),
+    (CHOOSING, f"more than {WHITENING.hopeless} above the lowest are given up"),
+    (CHOOSING, f"whose score is within {WHITENING.equal} of the lowest"),
+    (CHOOSING, "1, 1.5, 2, 3, 4, 6, 8 and 12 times K"),
+    (CHOOSING, f"up to {WHITENING.few} or {WHITENING.per_cluster} K"),
     (
         LARGE,
         f"{VOTE.fitted_rows:,} rows, or {VOTE.fitted_per_cluster} for each cluster",
@@ -201,7 +201,8 @@ def test_words_for_constants():
     assert mkf._PATIENCE == 5  # "after five passes in a row"
     assert mkf._SMOOTHING == 0.01  # "a hundredth of the mean length"
     assert WAYS == 11  # "cut in eleven ways"
-    assert REMOVAL.most + 1 == 4  # "four fits"
+    assert len(WHITENING.multiples) == 8  # "up to eight fits"
+    assert WHITENING.multiples == (1, 1.5, 2, 3, 4, 6, 8, 12)  # "... times K"
     assert VOTE.least_points == 3  # "at least three points for each dimension"
     assert COUNT.rounds - 1 == 4  # "moves the guess, at most four times"
     assert COUNT.near == (0.9, 2.5)  # "nine tenths", "two and a half times"
