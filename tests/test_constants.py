@@ -50,9 +50,9 @@ ODD = "docs/odd-data.md"
 SAID = [
     (
         EKSS_PAGE,
-        f"up to eight fits of {WHITENING.members[0]} to {WHITENING.members[-1]} members to "
-        f"{WHITENING.fewest_rows} points ({WHITENING.rows_per_cluster} per cluster if that "
-        "is more)",
+        f"up to eight fits of {WHITENING.members[0]} to {WHITENING.members[-1]} "
+        f"members to {WHITENING.fewest_rows} points ({WHITENING.rows_per_cluster} per "
+        "cluster if that is more)",
     ),
     (
         EKSS_PAGE,
