@@ -151,9 +151,9 @@ BAD_OPTIONS = {
         (*K, "--method", "paper", "--members", "auto"),
         "--members 'auto'",
     ),
-    "removal of paper": (
-        (*K, "--method", "paper", "--remove", "1"),
-        "--remove is not known to method paper; leave it out, or use method ekss",
+    "whitening of paper": (
+        (*K, "--method", "paper", "--whiten", "1"),
+        "--whiten is not known to method paper; leave it out, or use method ekss",
     ),
     "auto of sscomp": ((*K, "--method", "sscomp", "--auto"), "--auto is not known"),
     "unknown step": ((*K, "--preprocess", "whiten"), "'whiten'; choose from unit"),

@@ -138,11 +138,11 @@ def test_number_of_whitened_directions_reaches_the_estimator(ekss, files, plante
     [
         (("--whiten", "some"), "--whiten some is not a number"),
         (("--whiten", "-1"), "--whiten -1 is below 0"),
-        (("--whiten", "12"), "--whiten 12 exceeds min(n_samples, n_features)-1=11"),
+        (("--whiten", "13"), "--whiten 13 exceeds min(n_samples, n_features)=12"),
         (("--whiten", "1", "--method", "kss"), "--whiten is not known to method kss"),
     ],
 )
-def test_components_that_cannot_be_removed_are_refused(ekss, files, words, message):
+def test_directions_that_there_are_not_are_refused(ekss, files, words, message):
     ended = ekss("cluster", "points.npy", "-k", 3, *words, "--jobs", "1")
     assert ended.code == 2
     assert message in ended.err

@@ -38,7 +38,7 @@ def completed(line):
         ("ekss cluster x --method ", list(CLASSES)),
         ("ekss cluster x -k ", ["auto"]),
         ("ekss cluster x --members a", ["auto"]),
-        ("ekss cluster x --remove a", ["auto"]),
+        ("ekss cluster x --whiten a", ["auto"]),
         ("ekss cluster x --decimal ", ["point", "comma"]),
         ("ekss cluster x --preprocess unit,p", ["unit,pca:"]),
         ("ekss compare x --methods ", [*CLASSES, "all"]),

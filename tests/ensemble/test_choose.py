@@ -349,15 +349,6 @@ def test_dimensions_that_leave_no_direction_are_lowered():
     assert lowered == score_cut(labels, Evidence(X, (3,)))
 
 
-def test_residual_is_a_share_of_the_energy_and_nothing_else_changes():
-    data = make_union(noise=0.2)
-    evidence = full_evidence(data)
-    whole = score_cut(data.target, evidence)
-    share = score_cut(data.target, replace(evidence, energy=0.25))
-    assert share.residual == pytest.approx(4 * whole.residual)
-    assert (share.overlap, share.dissent) == (whole.overlap, whole.dissent)
-
-
 def test_selection_returns_the_first_of_the_lowest_and_all_totals():
     cuts = [Cut(np.full(3, value), "") for value in (4, 1, 3, 1)]
     best, totals = select_cut(
