@@ -301,6 +301,16 @@ def test_figures_of_a_run_replace_those_of_the_table(table, tiny, tmp_path):
     assert len(json.loads((old / "table1.json").read_text())) == 2
 
 
+def test_methods_that_the_table_lacks_are_added_in_their_place(table, tiny, tmp_path):
+    old, new = tmp_path / "old", tmp_path / "new"
+    for method, folder in (("ensc", old), ("tsc", new)):
+        part = table([method])
+        write_table1(part, rows_of(part), folder, tiny)
+    merge_table1(new, old)
+    entries = read_entries((old / "table1.csv").read_text())
+    assert [entry.method for entry in entries] == ["tsc", "ensc"]
+
+
 @pytest.mark.parametrize("path", sorted(RESULTS.glob("*.md")), ids=lambda one: one.stem)
 def test_published_page_says_which_version_made_it(path):
     if path.stem == "table2":  # sizes of the data, which no code decides

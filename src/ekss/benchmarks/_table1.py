@@ -14,6 +14,7 @@ from functools import cache
 from hashlib import sha256
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import product
 from math import inf, prod
 from operator import itemgetter
 from pathlib import Path
@@ -851,13 +852,12 @@ def merge_table1(new: Path, folder: Path) -> Written:
         runs += json.loads((place / "table1.json").read_text())
         for entry in read_entries((place / "table1.csv").read_text()):
             key = (entry.dataset, entry.method)
-            if place == folder:
-                entries[key] = entry
-            elif key in entries:
-                made = {k: v for k, v in entry.figures.items() if v.mean is not None}
-                figures = {**entries[key].figures, **made}
-                entries[key] = replace(entries[key], figures=figures)
-    return write_entries(list(entries.values()), runs, folder)
+            made = {k: v for k, v in entry.figures.items() if v.mean is not None}
+            there = entries.setdefault(key, entry)
+            entries[key] = replace(there, figures={**there.figures, **made})
+    places = {key: i for i, key in enumerate(product(DATASETS, METHODS))}
+    ordered = sorted(entries, key=lambda key: places.get(key, len(places)))
+    return write_entries([entries[key] for key in ordered], runs, folder)
 
 
 def write_table2(loaders: Mapping[str, Loader], folder: Path) -> Written:
