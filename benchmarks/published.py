@@ -318,7 +318,11 @@ def _headline_column(entries, dataset: str, newest: str) -> list[str]:
             text += f" {_OTHER}"
         return f"{text} {name}".strip()
 
-    published = min(one.published for one in entries if one.dataset == dataset)
+    published = min(
+        one.published
+        for one in entries
+        if one.dataset == dataset and one.published is not None
+    )
     return [
         f"{ours.published:.2f}",
         shown(ours.figures["paper"]),
