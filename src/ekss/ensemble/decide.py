@@ -817,9 +817,9 @@ def _compare(
                 trials[i] = replace(trials[i], score=mean)
             lowest = min(trials[i].score for i in left)
             left = [i for i in left if trials[i].score <= lowest + WHITENING.hopeless]
-            advance(len(trials) - len(left))
-            if len(left) == 1:
+            if len(left) == 1 or n_members == rounds[-1]:
                 break
+            advance(len(trials) - len(left))
     return trials
 
 
