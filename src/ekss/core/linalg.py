@@ -560,7 +560,8 @@ def describe_clusters(
         own = shown if shown is not None and low <= shown <= high else dim
         if shown is None:
             # Without a clear dimension nothing tells which points lie apart.
-            fit = _fit_all(points, own, affine, exact)
+            everyone = np.ones(len(points), bool)
+            fit = _fit_to(points, everyone, own, affine, exact)
         else:
             fit = _fit_most(points, near, own, affine, exact)
         found.append((rows, fit))
@@ -727,11 +728,16 @@ def _white_from(
     return None
 
 
-def _fit_all(points: NDArray[np.float64], dim: int, affine: bool, exact: float) -> _Fit:
-    """Fit a subspace to all points."""
-    everyone = np.ones(len(points), bool)
-    axes = _principal_axes(points, dim, affine)
-    return _measure(points, everyone, axes, dim, affine, exact)
+def _fit_to(
+    points: NDArray[np.float64],
+    some: NDArray[np.bool_],
+    dim: int,
+    affine: bool,
+    exact: float,
+) -> _Fit:
+    """Fit a subspace to some of the points."""
+    axes = _principal_axes(points[some], dim, affine)
+    return _measure(points, some, axes, dim, affine, exact)
 
 
 def _fit_most(
@@ -744,12 +750,10 @@ def _fit_most(
     """Fit a subspace to some points, then to those that do not lie apart from it."""
     if near.sum() <= dim + affine:
         near = np.ones(len(points), bool)
-    axes = _principal_axes(points[near], dim, affine)
-    fit = _measure(points, near, axes, dim, affine, exact)
+    fit = _fit_to(points, near, dim, affine, exact)
     if (fit.near == near).all() or fit.near.sum() <= dim + affine:
         return fit
-    axes = _principal_axes(points[fit.near], dim, affine)
-    return _measure(points, fit.near, axes, dim, affine, exact)
+    return _fit_to(points, fit.near, dim, affine, exact)
 
 
 def _principal_axes(points: NDArray[np.float64], count: int, affine: bool) -> _Axes:

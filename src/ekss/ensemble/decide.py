@@ -808,9 +808,10 @@ def _compare(
                 trials[i] = replace(one, ensemble=ensemble)
                 advance(1)
             asked = [trials[i] for i in left]
-            best = partial(_best_cut, asked, wishes, seed)
+            evidence = [trial.evidence for trial in asked]
+            best = partial(_best_cut, asked, evidence, wishes, seed)
             cuts = list(quiet.map(best, len(left), "cuts"))
-            judge = partial(_mean_score, cuts, asked, wishes)
+            judge = partial(_mean_score, cuts, evidence, wishes)
             for i, mean in zip(
                 left, quiet.map(judge, len(left), "choice"), strict=True
             ):
@@ -824,7 +825,11 @@ def _compare(
 
 
 def _best_cut(
-    trials: Sequence[_Trial], wishes: Wishes, seed: int, number: int
+    trials: Sequence[_Trial],
+    evidence: Sequence[Evidence],
+    wishes: Wishes,
+    seed: int,
+    number: int,
 ) -> NDArray[np.int64] | None:
     """Return the best cut of one graph of the votes of a trial; None if none has K."""
     plan, ensemble = trials[number].plan, trials[number].ensemble
@@ -834,7 +839,7 @@ def _best_cut(
         ensemble,
         plan.n_clusters,
         [q],
-        trials[number].evidence,
+        evidence[number],
         wishes.cut,
         seed,
         Workers(1),
@@ -844,7 +849,7 @@ def _best_cut(
 
 def _mean_score(
     cuts: Sequence[NDArray[np.int64] | None],
-    trials: Sequence[_Trial],
+    evidence: Sequence[Evidence],
     wishes: Wishes,
     number: int,
 ) -> float:
@@ -852,7 +857,7 @@ def _mean_score(
     labels, score = cuts[number], wishes.cut.score or score_cut
     if labels is None:
         return float("inf")
-    return fmean(total_of(score(labels, trial.evidence)) for trial in trials)
+    return fmean(total_of(score(labels, one)) for one in evidence)
 
 
 def _run(
