@@ -9,7 +9,6 @@ import pytest
 from ekss import EKSS, CutOptions
 from ekss.core.linalg import leading_spectrum, unit_rows
 from ekss.core.low_rank import low_rank_rows
-from ekss.datasets import make_union_of_subspaces
 from ekss.ensemble import decide as automatic
 from ekss.ensemble import score_cut
 from ekss.ensemble.chain import work_of
@@ -39,21 +38,6 @@ FITTED = (
 
 def model(n_clusters=3, **params):
     return EKSS(n_clusters, **{"n_members": 20, "random_state": 0, **params})
-
-
-@pytest.fixture(scope="module")
-def planted():
-    return make_union_of_subspaces(
-        3, 2, n_features=30, n_per_subspace=30, noise=0.1, random_state=0
-    )
-
-
-@pytest.fixture(scope="module")
-def leaning(planted):
-    """Return the planted points, each with much of one direction added."""
-    rng = np.random.default_rng(0)
-    lengths = 2 + rng.random(len(planted.data))
-    return planted.data + np.outer(lengths, rng.random(30))
 
 
 @pytest.fixture(scope="module")
