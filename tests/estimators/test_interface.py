@@ -3,6 +3,7 @@
 import html
 import re
 
+import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.utils import get_tags
@@ -65,6 +66,16 @@ def test_tags_say_what_the_estimator_does(estimator):
     assert not tags.target_tags.required
     assert not tags.input_tags.sparse
     assert tags.requires_fit == (type(estimator).__name__ != "UnitRows")
+
+
+@every_estimator
+def test_dimensions_are_those_of_the_bases(estimator, points):
+    model = clone(estimator).fit(points)
+    assert hasattr(model, "dims_") == hasattr(model, "bases_")
+    if hasattr(model, "dims_"):
+        spanned = np.linalg.matrix_rank(model.bases_)
+        np.testing.assert_array_equal(model.dims_, spanned)
+        assert model.subspace_dim_ == model.dims_.max()
 
 
 @every_transformer

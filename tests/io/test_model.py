@@ -60,6 +60,7 @@ def test_loaded_estimator_predicts_the_same_bits(tmp_path, name, dtype):
     assert model.estimator.score(new) == fitted.score(new)
     for attribute in ("n_clusters_", "subspace_dim_", "n_features_in_", "affine_"):
         assert getattr(model.estimator, attribute) == getattr(fitted, attribute)
+    np.testing.assert_array_equal(model.estimator.dims_, fitted.dims_)
     kept = {**fitted.get_params(), "n_jobs": None, "verbose": 0}
     assert model.estimator.get_params() == kept
 

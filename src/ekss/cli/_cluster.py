@@ -379,7 +379,7 @@ def _found(estimator: Any) -> str:
     words = [out.counted(estimator.n_clusters_, "cluster")]
     if hasattr(estimator, "bases_"):
         kind = "affine" if estimator.affine_ else "linear"
-        dims = getattr(estimator, "dims_", (estimator.subspace_dim_,))
+        dims = estimator.dims_
         each = str(max(dims)) if min(dims) == max(dims) else f"{min(dims)}-{max(dims)}"
         words.append(f"{kind} subspaces of dimension {each}")
     if hasattr(estimator, "n_neighbors_"):

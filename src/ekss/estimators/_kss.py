@@ -80,6 +80,8 @@ class KSS(RestartedClusterer):
         Cluster of each point.
     bases_ : ndarray of shape (n_clusters, n_features, subspace_dim_)
         Orthonormal basis of each cluster's subspace.
+    dims_ : ndarray of shape (n_clusters,)
+        Dimension of each cluster's subspace: all have ``subspace_dim_``.
     offsets_ : ndarray of shape (n_clusters, n_features) or None
         A point on each affine subspace; None for linear ones.
     outlier_scores_ : ndarray of shape (n_samples,)

@@ -52,6 +52,8 @@ class MedianKFlats(RestartedClusterer):
         Cluster of each point.
     bases_ : ndarray of shape (n_clusters, n_features, subspace_dim_)
         Orthonormal basis of each cluster's subspace.
+    dims_ : ndarray of shape (n_clusters,)
+        Dimension of each cluster's subspace: all have ``subspace_dim_``.
     offsets_ : None
         The subspaces pass through the origin.
     outlier_scores_ : ndarray of shape (n_samples,)

@@ -84,6 +84,8 @@ class PaperEKSS(SubspaceClusterer):
         Largest eigenvalues of the normalised affinity.
     bases_ : ndarray of shape (n_clusters, n_features, subspace_dim_)
         Orthonormal basis of each cluster's subspace, fitted after clustering.
+    dims_ : ndarray of shape (n_clusters,)
+        Dimension of each cluster's subspace: all have ``subspace_dim_``.
     offsets_ : ndarray of shape (n_clusters, n_features) or None
         A point on each affine subspace; None for linear ones.
     outlier_scores_ : ndarray of shape (n_samples,)
@@ -210,6 +212,7 @@ class PaperEKSS(SubspaceClusterer):
             embedding_=found.cut.embedding,
             eigenvalues_=found.cut.eigenvalues,
             bases_=outside.bases,
+            dims_=outside.dims,
             offsets_=outside.offsets,
             outlier_scores_=score_points(points.rows, found.cut.labels, flats),
             preparation_=points.preparation,

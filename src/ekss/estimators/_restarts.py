@@ -115,6 +115,7 @@ class RestartedClusterer(SubspaceClusterer):
             **names,
             labels_=labels,
             bases_=flats.bases,
+            dims_=flats.dims,
             offsets_=flats.offsets,
             outlier_scores_=score_points(points.rows, labels, inside),
             preparation_=points.preparation,

@@ -165,8 +165,7 @@ def restore_step(
         model.affine_ = "offsets_" in arrays
         need(model.affine_ == ("centre" in arrays), "offsets_ and centre do not agree")
         model.n_clusters_, model.subspace_dim_ = sizes["K"], sizes["d"]
-        if isinstance(model, estimators.EKSS):
-            model.dims_ = Flats(model.bases_).dims
+        model.dims_ = Flats(model.bases_).dims
     if isinstance(model, preprocessing.Scattering2D):
         return model, _refit_scattering(model, width)
     return model, sizes[kind.out]
