@@ -51,8 +51,9 @@ _LARGE = 256
 # Relative errors of the eigenpairs of LAPACK are some thousand units of rounding at
 # most, about 1e-13; larger ones mean that it failed.
 _LARGEST_ERROR = 1e-11
-# Eigenvalues of a Gram matrix below this share of the largest are rounding errors.
-_SMALLEST_ENERGY = 1e-14
+# Eigenvalues of a Gram matrix in float64 below this share of the largest are rounding
+# errors.
+SMALLEST_ENERGY = 1e-14
 # In place of an energy of zero, by which one cannot divide.
 _TINY = float(np.finfo(np.float64).tiny)
 
@@ -311,7 +312,7 @@ def principal_basis(
         vectors = wide.T @ vectors
     else:
         values, vectors = top_eigenpairs(wide.T @ wide, top)
-    rank = int(np.sum(values > values[0] * _SMALLEST_ENERGY)) if values[0] > 0 else 0
+    rank = int(np.sum(values > values[0] * SMALLEST_ENERGY)) if values[0] > 0 else 0
     vectors = vectors[:, :rank]
     if rank == dim:
         return np.linalg.qr(vectors)[0].astype(points.dtype, copy=False)
@@ -766,7 +767,7 @@ def _principal_axes(points: NDArray[np.float64], count: int, affine: bool) -> _A
     gram = points @ points.T if by_rows else points.T @ points
     energies, vectors = top_eigenpairs(gram, min(count, len(gram)))
     # At least one direction, even of points at the origin.
-    known = energies >= energies[0] * _SMALLEST_ENERGY
+    known = energies >= energies[0] * SMALLEST_ENERGY
     energies, vectors = np.maximum(energies[known], _TINY), vectors[:, known]
     if by_rows:
         vectors = np.linalg.qr(points.T @ vectors)[0]

@@ -15,10 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# Singular values below this share of the largest are rounding errors: they come from
-# the eigenvalues of a Gram matrix in float64, which are exact to about 1e-14 of its
-# largest, and these are their roots.
-_SMALLEST_SHARE = 1e-7
+from ekss.core.linalg import SMALLEST_ENERGY
+
 # ADMM balances its residuals: a step that makes one of them this many times the other
 # is changed by this factor (Boyd et al. 2011, section 3.4.1).
 _IMBALANCE, _CHANGE = 10.0, 2.0
@@ -46,7 +44,7 @@ def singular_parts(X: NDArray[np.floating]) -> Singular:
     by_rows = len(wide) < wide.shape[1]
     energies, vectors = np.linalg.eigh(wide @ wide.T if by_rows else wide.T @ wide)
     energies, vectors = energies[::-1], vectors[:, ::-1]
-    kept = energies > max(energies[0], 0.0) * _SMALLEST_SHARE**2
+    kept = energies > max(energies[0], 0.0) * SMALLEST_ENERGY
     values = np.sqrt(energies[kept])
     left = vectors[:, kept] if by_rows else wide @ (vectors[:, kept] / values)
     return Singular(left, values)
@@ -234,6 +232,6 @@ def _shrink_rows(M: NDArray[np.float64], by: float) -> NDArray[np.float64]:
 def balanced_rows(run: LowRankRun) -> NDArray[np.float64]:
     """Return the rows of P S^(1/2), with C = P S Q^T: their cosines make the graph."""
     energies, vectors = np.linalg.eigh(run.factor.T @ run.factor)
-    kept = energies > max(float(energies.max(initial=0.0)), 0.0) * _SMALLEST_SHARE**2
+    kept = energies > max(float(energies.max(initial=0.0)), 0.0) * SMALLEST_ENERGY
     roots = energies[kept] ** 0.25
     return _some_column(run.factor @ (vectors[:, kept] / roots))

@@ -11,6 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from ekss.core.ksubspaces import squared_norms
 from ekss.core.linalg import (
+    SMALLEST_ENERGY,
     Flats,
     Spectrum,
     leading_spectrum,
@@ -315,7 +316,7 @@ def whitened_directions(spectrum: Spectrum, count: int) -> NDArray[np.float64]:
     energies = spectrum.singular_values**2
     noise = energies[count] if count < len(energies) else 0.0
     energies = energies[:count]
-    kept = energies > max(noise, energies[0] * _KEPT.rounding)
+    kept = energies > max(noise, energies[0] * SMALLEST_ENERGY)
     if not kept.any():
         kept, noise = energies > 0, 0.0
     shares = np.zeros(len(energies))
@@ -333,8 +334,6 @@ class _Kept:
     # (docs/experiments.md, "Choosing among cuts: forms of the score", at the end).
     energy: float = 1 - 1e-4
     few: int = 128
-    # Energies below this share of the largest are rounding errors of a Gram matrix.
-    rounding: float = 1e-14
 
 
 _KEPT = _Kept()
