@@ -30,6 +30,14 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     f"{name}-ds": (name, {"doubly_stochastic": 1.0}) for name in ("tsc", "lsr", "lrsc")
 }
 
+# Clusterers of scikit-learn, for lines of the tables only.
+RIVALS = {
+    "kmeans": "ekss.benchmarks._rivals:kmeans",
+    "spectral": "ekss.benchmarks._rivals:spectral",
+    "mixture": "ekss.benchmarks._rivals:mixture",
+    "hdbscan": "ekss.benchmarks._rivals:hdbscan",
+}
+
 
 def imported(place: str) -> Any:
     """Return what stands at "module:name".

@@ -13,6 +13,7 @@ from ekss.benchmarks._table1 import digest_of_labels, run_cell
 from ekss.ensemble import KSSMember
 from ekss.estimators import EKSS, LabelFreeSearch, PaperEKSS
 from ekss.graph import coassociation_topq, spectral_labels
+from ekss.methods import imported
 
 # The paper's dimensions are too large for tiny stand-ins.
 pytestmark = pytest.mark.filterwarnings("ignore::ekss.ClusteringWarning")
@@ -34,12 +35,13 @@ def cells(tiny, tiny_loaders, tmp_path):
 def plain(method, cell):
     """Build the estimator as a reader of the table would."""
     (setting,) = cell.params["settings"]
-    make = getattr(estimators, METHODS[method].estimator.partition(":")[2])
+    make = imported(METHODS[method].estimator)
     (points,) = read_features(cell.files[0])
     return make(3, random_state=cell.seed, **setting["params"]), points.data
 
 
 @pytest.mark.filterwarnings("ignore:.*did not reach tol")
+@pytest.mark.filterwarnings("ignore:Graph is not fully connected")
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("dataset", DATASETS)
 def test_label_free_cell_has_the_labels_of_the_estimator(dataset, method, cells):

@@ -122,6 +122,7 @@ def test_subset_keeps_first_points_of_first_classes(tmp_path, tiny_loaders):
 
 
 @pytest.mark.filterwarnings("ignore:.*did not reach tol")
+@pytest.mark.filterwarnings("ignore:Graph is not fully connected")
 @pytest.mark.parametrize("method", METHODS)
 def test_cells_of_every_method_are_computed(method, plan):
     cells = plan(["coil20"], [method]).cells

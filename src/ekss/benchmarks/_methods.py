@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ekss.benchmarks._data import BenchData, Points
+from ekss.benchmarks._data import DATASETS, BenchData, Points
 from ekss.benchmarks._paper import parameters
-from ekss.benchmarks._profiles import Profile
-from ekss.methods import CLASSES, VARIANTS
+from ekss.benchmarks._profiles import TEXTS, Profile
+from ekss.methods import CLASSES, RIVALS, VARIANTS
 
 Setting = dict[str, Any]
 
@@ -61,6 +61,8 @@ class Method:
     sweeps : mapping of str to list
         Settings that the labels choose from, by data set: a list of mappings with
         "data", a variant of the data set, and "params" of the estimator.
+    note : str
+        What readers of its lines have to know, if anything.
 
     Examples
     --------
@@ -79,6 +81,7 @@ class Method:
     whitened: bool = False
     params: Mapping[str, Any] = field(default_factory=dict)
     sweeps: Mapping[str, list[Setting]] = field(default_factory=dict)
+    note: str = ""
 
 
 METHODS: dict[str, Method] = {}
@@ -545,5 +548,54 @@ for _name, (_base, _params) in VARIANTS.items():
             searched=METHODS[_base].searched,
             params=_params,
             sweeps=_VARIANT_SWEEPS[_name],
+        )
+    )
+
+
+def _on_every_variant(names: str, *choices: Any) -> dict[str, list[Setting]]:
+    """Return the same choices of parameters for all variants of each data set."""
+    return {
+        name: _each(tuple(DATASETS[name].variants), names, *choices)
+        for name in _SWEPT_DATA
+    }
+
+
+# Clusterers of scikit-learn: title, parameters in all columns, sweeps.
+_RIVALS: dict[str, tuple[str, dict[str, Any], dict[str, list[Setting]]]] = {
+    "kmeans": (
+        "KMeans",
+        {},
+        _on_every_variant("n_components whiten", *product((20, 50), (False, True))),
+    ),
+    "spectral": (
+        "SpectralClustering",
+        {},
+        _on_every_variant("n_neighbors", 3, 5, 20, 50),
+    ),
+    "mixture": (
+        "GaussianMixture",
+        {"n_components": 20},
+        _on_every_variant(
+            "n_components covariance_type",
+            *product((10, 20, 50), ("full", "tied", "diag")),
+        ),
+    ),
+    "hdbscan": (
+        "HDBSCAN",
+        {"n_components": 50},
+        _on_every_variant(
+            "min_cluster_size min_samples", *product((5, 15, 50), (1, 5, 15))
+        ),
+    ),
+}
+for _name, (_title, _params, _sweeps) in _RIVALS.items():
+    register_method(
+        Method(
+            _name,
+            _title,
+            RIVALS[_name],
+            params=_params,
+            sweeps=_sweeps,
+            note=TEXTS["methods"][_name],
         )
     )

@@ -191,13 +191,13 @@ def _cells(
 
 
 def _outside_code(tried: list[Setting]) -> dict[str, str]:
-    """Return a fingerprint of an estimator's module that is not of this package.
+    """Return a fingerprint of an estimator's module that is not one of the layers.
 
     As a part of the cell it makes results of a module that was edited since count no
-    more; the code of the package is compared when rows are read.
+    more; the code of the layers is compared when rows are read.
     """
     modules = {setting["estimator"].partition(":")[0] for setting in tried}
-    outside = sorted(name for name in modules if name.partition(".")[0] != "ekss")
+    outside = sorted(one for one in modules if not one.startswith("ekss.estimators"))
     if not outside:
         return {}
     sources = [inspect.getsource(import_module(name)) for name in outside]
@@ -666,6 +666,12 @@ def errors_grid(entries: Sequence[Entry]) -> Grid:
     return grid
 
 
+def method_lines(entries: Sequence[Entry]) -> list[str]:
+    """Say of the methods what readers of their lines have to know."""
+    methods = [METHODS[one] for one in dict.fromkeys(one.method for one in entries)]
+    return [f"{one.title}: {one.note}" for one in methods if one.note]
+
+
 def missing_lines(entries: Sequence[Entry]) -> list[str]:
     """Say for every figure that is not there why; whole data sets at once."""
     lines = []
@@ -795,6 +801,7 @@ def write_entries(
     """
     notes = note_lines(entries) if all(run["comparable"] for run in runs) else []
     absent = missing_lines(entries)
+    about = method_lines(entries)
     grid = errors_grid(entries)
     versions = version_of_entries(entries, current)
     caption = " ".join(
@@ -802,10 +809,12 @@ def write_entries(
     )
     wrapped = [
         "\n".join(textwrap.fill(line, 88) for line in lines)
-        for lines in ([caption], absent, notes)
+        for lines in ([caption], about, absent, notes)
     ]
     text = paragraphs([versions, text_table(grid, rules=True), *wrapped])
     page = ["# Table I, paper against ours", versions, markdown_table(grid), caption]
+    if about:
+        page += ["About the methods:", bullets(about)]
     if absent:
         page += ["Not there:", bullets(absent)]
     if notes:

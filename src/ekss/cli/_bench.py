@@ -16,7 +16,7 @@ import typer
 
 from ekss.cli._options import DATA_SETS, DataHome, Method, one_of, some_of
 from ekss.cli._output import STOPPED, duration, say
-from ekss.methods import VARIANTS
+from ekss.methods import RIVALS, VARIANTS
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,7 +30,7 @@ bench_app = typer.Typer(
 
 DEFAULT_OUTPUT = Path("ekss-results")
 _KNOWN = tuple(name for name in DATA_SETS if name != "mnist_train")
-_METHODS = (*(name for name in Method if name != "paper"), *VARIANTS)
+_METHODS = (*(name for name in Method if name != "paper"), *VARIANTS, *RIVALS)
 ProfileName = Annotated[
     str,
     typer.Option(
