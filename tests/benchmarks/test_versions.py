@@ -301,6 +301,46 @@ def test_figures_of_a_run_replace_those_of_the_table(table, tiny, tmp_path):
     assert len(json.loads((old / "table1.json").read_text())) == 2
 
 
+def test_the_same_run_is_merged_once(table, tiny, tmp_path):
+    first, other, old = (tmp_path / name for name in ("first", "other", "old"))
+    write_table1(table(), rows_of(table(), code="a"), old, tiny, command="all")
+    for method, folder in (("ensc", first), ("tsc", other)):
+        part = table([method])
+        write_table1(part, rows_of(part, error=3.0), folder, tiny, command=method)
+    merge_table1(first, old)
+    merge_table1(other, old)
+    written = {path.name: path.read_bytes() for path in old.glob("*.[cjm]*")}
+    merge_table1(other, old)
+    assert written == {path.name: path.read_bytes() for path in old.glob("*.[cjm]*")}
+    # Again, after another: the figures are now the newest.
+    merge_table1(first, old)
+    assert commands(old) == ["all", "tsc", "ensc"]
+    merge_table1(old, old)
+    assert commands(old) == ["all", "tsc", "ensc"]
+
+
+def test_a_run_that_went_on_takes_the_place_of_what_it_was(table, tiny, tmp_path):
+    new, old = tmp_path / "new", tmp_path / "old"
+    write_table1(table(), rows_of(table(), code="a"), old, tiny, command="all")
+    plan = table(["ensc"])
+    rows = rows_of(plan)
+    some = dict(list(rows.items())[:1])
+    for known in (some, rows):
+        write_table1(plan, known, new, tiny, command="new")
+        merge_table1(new, old)
+        assert commands(old) == ["all", "new"]
+        runs = json.loads((old / "table1.json").read_text())
+        assert runs[-1]["cells"] == len(known)
+    # A run of another version is another run, also by the same command.
+    write_table1(plan, rows_of(plan, code="b"), new, tiny, command="new")
+    merge_table1(new, old)
+    assert commands(old) == ["all", "new", "new"]
+
+
+def commands(folder):
+    return [run["command"] for run in json.loads((folder / "table1.json").read_text())]
+
+
 def test_methods_that_the_table_lacks_are_added_in_their_place(table, tiny, tmp_path):
     old, new = tmp_path / "old", tmp_path / "new"
     for method, folder in (("ensc", old), ("tsc", new)):

@@ -837,6 +837,9 @@ def write_entries(
 def merge_table1(new: Path, folder: Path) -> Written:
     """Put the figures of a run into a table that is there, and write it again.
 
+    To do it twice is the same as to do it once, and a run that went on since takes the
+    place of what it was.
+
     Parameters
     ----------
     new : Path
@@ -866,7 +869,26 @@ def merge_table1(new: Path, folder: Path) -> Written:
             entries[key] = replace(there, figures={**there.figures, **made})
     places = {key: i for i, key in enumerate(product(DATASETS, METHODS))}
     ordered = sorted(entries, key=lambda key: places.get(key, len(places)))
-    return write_entries([entries[key] for key in ordered], runs, folder)
+    return write_entries([entries[key] for key in ordered], _each_run(runs), folder)
+
+
+def _each_run(runs: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the runs without those of which a later one has everything."""
+    return [
+        run
+        for number, run in enumerate(runs)
+        if not any(_holds(later, run) for later in runs[number + 1 :])
+    ]
+
+
+def _holds(later: Mapping[str, Any], run: Mapping[str, Any]) -> bool:
+    """Whether a run is another one as it was, or as it went on."""
+    lists = [name for name, value in run.items() if isinstance(value, list)]
+    return (
+        later["command"] == run["command"]
+        and later["cells"] >= run["cells"]
+        and all(set(run[name]) <= set(later[name]) for name in lists)
+    )
 
 
 def write_table2(loaders: Mapping[str, Loader], folder: Path) -> Written:
