@@ -10,11 +10,10 @@ Yale B comes from the data home (``ekss data import``); without it its part is l
 from __future__ import annotations
 
 import argparse
-import csv
 import time
 import warnings
 from collections import defaultdict
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -27,9 +26,10 @@ from ekss.benchmarks._versions import code_of, libraries_in, provenance, version
 from ekss.datasets import fetch_eyaleb, make_union_of_subspaces
 from ekss.graph import spectral_labels
 from ekss.metrics import clustering_error
+from rows import RowFile
 
 PLACE = Path(__file__).parents[1] / "docs" / "results"
-FIELDS = ("task", "method", "share", "draw", "error", "rmse", "seconds", "code")
+KEYS, MEASURED = ("task", "method", "share", "draw"), ("error", "rmse", "seconds")
 SHARES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
 K, DIM, WIDTH, PER = 5, 5, 25, 50
 FACES, KEPT_FACES = 0.3, 10
@@ -208,7 +208,7 @@ def run_large(method, share, draw):
 
 
 def tasks(draws):
-    """Yield all that is to be run: task, method, share, draw, function."""
+    """Yield all that is to be measured: task, method, share, draw, function."""
     for draw in range(20):
         yield "planted", "EKSS", 0.2, draw, run_planted
     for draw in range(draws):
@@ -226,40 +226,27 @@ def tasks(draws):
     yield "faces", "EKSS", 0.0, 0, run_whole_faces
 
 
-def read_rows(path):
-    if not path.exists():
-        return []
-    with open(path, newline="") as stream:
-        return list(csv.DictReader(stream))
-
-
-def run(path, draws, minutes, only):
-    done = {(r["task"], r["method"], r["share"], r["draw"]) for r in read_rows(path)}
+def run(rows, draws, minutes, only):
+    """Add what is not there yet, until the time is up."""
     end = time.monotonic() + 60 * minutes
-    for task, method, share, draw, function in tasks(draws):
-        key = task, method, str(share), str(draw)
-        if key in done or (only and task != only):
-            continue
+    wanted = {
+        (task, method, str(share), str(draw)): partial(function, method, share, draw)
+        for task, method, share, draw, function in tasks(draws)
+        if only in (None, task)
+    }
+
+    def measure(key):
         if time.monotonic() > end:
-            print("time is up; run again to go on")
-            return
+            return None
         try:
-            error, off, seconds = function(method, share, draw)
+            return dict(zip(MEASURED, wanted[key](), strict=True))
         except FileNotFoundError as absent:
-            print(f"left out: {task}: {absent}")
-            continue
-        done.add(key)
-        is_new = not path.exists()
-        with open(path, "a", newline="") as stream:
-            writer = csv.writer(stream)
-            if is_new:
-                writer.writerow(FIELDS)
-            figures = [shown(value) for value in (error, off, seconds)]
-            writer.writerow((*key, *figures, code_of()))
+            print(f"left out: {key[0]}: {absent}")
+            return None
 
-
-def shown(value):
-    return value if value == "" else f"{value:.4g}"
+    rows.add(wanted, measure, code_of())
+    if time.monotonic() > end and wanted.keys() - rows.known().keys():
+        print("time is up; run again to go on")
 
 
 def mean_of(rows, field):
@@ -441,9 +428,9 @@ def main():
     parser.add_argument("--output", type=Path, default=PLACE)
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    path = given.output / "missing.csv"
-    run(path, given.draws, given.minutes, given.only)
-    rows = read_rows(path)
+    file = RowFile(given.output / "missing.csv", KEYS, MEASURED)
+    run(file, given.draws, given.minutes, given.only)
+    rows = list(file.known().values())
     (given.output / "missing.md").write_text(page(rows), encoding="utf-8")
     draw(rows, given.output / "missing.png")
 

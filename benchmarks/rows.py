@@ -21,7 +21,8 @@ class RowFile:
     keys : tuple of str
         Columns that name a fit.
     measured : tuple of str
-        Columns that hold what came out. Between them stands the hash of the code.
+        Columns that hold what came out. Between them stands the hash of the code, in
+        a file that has no other order already.
     """
 
     path: Path
@@ -47,8 +48,11 @@ class RowFile:
         Where ``measure`` returns None, the row stays open.
         """
         done = self.known()
+        columns = [*self.keys, "code", *self.measured]
+        if done:
+            columns = list(next(iter(done.values())))
         with self.path.open("a", newline="") as file:
-            writer = csv.DictWriter(file, (*self.keys, "code", *self.measured))
+            writer = csv.DictWriter(file, columns)
             if file.tell() == 0:
                 writer.writeheader()
             for key in wanted:

@@ -1,5 +1,6 @@
 """Rows of the benchmark scripts: a run that was stopped goes on where it was."""
 
+import csv
 import importlib
 import sys
 from pathlib import Path
@@ -7,13 +8,20 @@ from pathlib import Path
 import pytest
 
 SCRIPTS = Path(__file__).parents[2] / "benchmarks"
+RESULTS = SCRIPTS.parent / "docs" / "results"
 
 
 @pytest.fixture(scope="module")
-def row_file():
+def script():
+    """Import a script by its name."""
     sys.path.insert(0, str(SCRIPTS))
-    yield importlib.import_module("rows").RowFile
+    yield importlib.import_module
     sys.path.remove(str(SCRIPTS))
+
+
+@pytest.fixture(scope="module")
+def row_file(script):
+    return script("rows").RowFile
 
 
 def test_a_run_in_parts_gives_the_file_of_one_run(row_file, tmp_path, capsys):
@@ -40,3 +48,44 @@ def test_a_run_in_parts_gives_the_file_of_one_run(row_file, tmp_path, capsys):
     assert list(parts.known()) == wanted
     assert parts.known()["b", "1"]["cost"] == f"{1 / 3:.6g}"
     assert len(capsys.readouterr().out.splitlines()) == 2 * len(wanted)
+
+
+def test_rows_are_added_in_the_columns_of_the_file(row_file, tmp_path, capsys):
+    path = tmp_path / "rows.csv"
+    path.write_text("case,cost,code\na,1,c0de\n")
+    rows = row_file(path, ("case",), ("cost",))
+    rows.add([("a",), ("b",)], lambda key: {"cost": 2}, "c1de")
+    assert path.read_text().splitlines() == ["case,cost,code", "a,1,c0de", "b,2,c1de"]
+
+
+def test_published_rows_of_missing_entries_are_read(row_file, script):
+    missing, path = script("missing"), RESULTS / "missing.csv"
+    with path.open(newline="") as file:
+        lines = list(csv.DictReader(file))
+    known = row_file(path, missing.KEYS, missing.MEASURED).known()
+    assert list(known.values()) == lines
+    assert missing.page(lines).startswith("# Missing entries")
+
+
+def test_missing_entries_are_measured_until_the_time_is_up(
+    row_file, script, tmp_path, monkeypatch, capsys
+):
+    missing = script("missing")
+
+    def absent(*key):
+        raise FileNotFoundError("no faces")
+
+    planned = [
+        *(("planted", "EKSS", 0.2, draw, lambda *key: (1.5, "", 0.1)) for draw in "00"),
+        ("faces", "means", 0.3, 0, absent),
+    ]
+    monkeypatch.setattr(missing, "tasks", lambda draws: planned)
+    rows = row_file(tmp_path / "missing.csv", missing.KEYS, missing.MEASURED)
+    missing.run(rows, draws=1, minutes=-1, only=None)
+    assert rows.known() == {}
+    assert "run again" in capsys.readouterr().out
+    missing.run(rows, draws=1, minutes=1, only=None)
+    assert list(rows.known()) == [("planted", "EKSS", "0.2", "0")]
+    told = capsys.readouterr().out
+    assert "left out: faces: no faces" in told
+    assert "run again" not in told
