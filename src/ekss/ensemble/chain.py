@@ -6,7 +6,7 @@ cost before it starts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -447,7 +447,9 @@ def check_memory(
     wanted = estimate(work)
     limit = limit_of(memory_limit, wanted.resident)
     task = f"clustering {work.n_samples} points, {work.voted} of them by votes,"
-    limit.check(task, wanted.bytes, lambda: _remedy(work, limit))
+    limit.check(
+        task, wanted.bytes, lambda: remedy(work, limit, estimate, "max_samples")
+    )
     if workers.show:
         told = wanted.at_pace(measured_pace() * crowding())
         note = ""
@@ -532,21 +534,23 @@ def _n_trials(wishes: Wishes, rows: Rows) -> int:
     return len(numbers)
 
 
-def _remedy(work: Work, limit: Limit) -> str:
-    """Say which setting would fit."""
-    for words, change in _smaller(work):
-        needed = estimate(change).bytes
+def remedy(
+    work: Work, limit: Limit, cost: Callable[[Work], Estimate], sampled: str
+) -> str:
+    """Say which setting would fit; ``sampled`` is the parameter for voted rows."""
+    for words, change in _smaller(work, sampled):
+        needed = cost(change).bytes
         if needed <= limit.bytes:
             return f"{words} would need {in_bytes(needed)}"
     return "no other setting would fit, so give fewer points or features"
 
 
-def _smaller(work: Work) -> Iterator[tuple[str, Work]]:
+def _smaller(work: Work, sampled: str) -> Iterator[tuple[str, Work]]:
     """Yield changes that make a fit smaller, in words and in sizes."""
     enough = min(work.n_samples, enough_rows(work.n_clusters))
-    sampled = replace(work, voted=min(work.voted, enough), fitted=enough)
+    few = replace(work, voted=min(work.voted, enough), fitted=enough)
     if work.voted > enough:
-        yield f"max_samples={enough}", sampled
+        yield f"{sampled}={enough}", few
     if work.all_pairs:
         yield "cut=CutOptions(pairs='likely')", replace(work, all_pairs=False)
     members = work.n_members
@@ -554,5 +558,5 @@ def _smaller(work: Work) -> Iterator[tuple[str, Work]]:
         members = max(members // 2, _FEWEST_MEMBERS)
         yield f"n_members={members}", replace(work, n_members=members)
     if work.in_memory:
-        words = f"max_samples={enough} with X on disk, as numpy.load(f, mmap_mode='r'),"
-        yield words, replace(sampled, in_memory=False)
+        words = f"{sampled}={enough} with X on disk, as numpy.load(f, mmap_mode='r'),"
+        yield words, replace(few, in_memory=False)

@@ -14,18 +14,21 @@ from math import ceil
 from typing import Any, Literal
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import ParameterSampler
 from sklearn.neighbors import KNeighborsClassifier
 
+from ekss.ensemble.chain import remedy
 from ekss.ensemble.choose import (
     Chosen,
     Evidence,
+    choose_cost,
     cut_and_choose,
     score_cut,
 )
-from ekss.ensemble.cut import CutOptions, cut_once
+from ekss.ensemble.cut import CutOptions, cut_cost, cut_once, votes_cost
 from ekss.ensemble.decide import (
     COUNT,
     Count,
@@ -36,12 +39,13 @@ from ekss.ensemble.decide import (
     score_counts,
     seek_counts,
 )
-from ekss.ensemble.extend import learn_voters, most_likely
+from ekss.ensemble.extend import extend_cost, learn_voters, most_likely
 from ekss.ensemble.prepare import prepare
 from ekss.ensemble.vote import RULES as VOTE
 from ekss.ensemble.vote import Ensemble, grow
 from ekss.graph.votes import shared_information
-from ekss.runtime.rows import draw_sample
+from ekss.runtime.memory import LIBRARY_BYTES, Estimate, Stage, Work, limit_of
+from ekss.runtime.rows import Rows, draw_sample
 from ekss.runtime.workers import Workers
 
 IntRange = tuple[int, int]
@@ -349,9 +353,7 @@ def consensus_of(
 ) -> Consensus:
     """Cut votes that are there into clusters; without rows, votes alone judge."""
     n_samples = len(ensemble.labels)
-    neighbors = neighbor_counts(n_samples, n_clusters)
-    if wishes.n_neighbors is not None:
-        neighbors = (wishes.n_neighbors,)
+    neighbors = _neighbors(wishes, n_samples, n_clusters)
     chosen = None
     if n_clusters not in (1, n_samples):
         chosen = cut_and_choose(
@@ -372,6 +374,13 @@ def consensus_of(
     silent = (ensemble.labels < 0).all(axis=1)
     labels = np.where(silent, -1, chosen.labels)
     return Consensus(labels, ensemble, chosen, n_clusters)
+
+
+def _neighbors(wishes: Wishes, n_samples: int, n_clusters: int) -> tuple[int, ...]:
+    """Return the numbers of neighbours of the graphs that are cut."""
+    if wishes.n_neighbors is not None:
+        return (wishes.n_neighbors,)
+    return neighbor_counts(n_samples, n_clusters)
 
 
 def evidence_of(
@@ -536,3 +545,90 @@ def learn_assignment(
     count = min(RULES.neighbors, int(voted.sum()))
     nearest = KNeighborsClassifier(count).fit(X[voted], labels[voted])
     return Assignment((), nearest)
+
+
+# --- What a consensus may cost --------------------------------------------------------
+
+
+def check_memory(
+    wishes: Wishes,
+    bagging: Bagging,
+    geometry: str | None,
+    rows: Rows,
+    sample: NDArray[np.int64] | None,
+    memory_limit: Any,
+    workers: Workers,
+) -> None:
+    """Refuse a consensus that wants more memory than there is.
+
+    What members need while they run, and keep beside their labels, is theirs to know:
+    it is not counted.
+    """
+    work = work_of(wishes, bagging, rows, sample, workers)
+    cost = partial(estimate, geometry=geometry)
+    wanted = cost(work)
+    limit = limit_of(memory_limit, wanted.resident)
+    task = (
+        f"the consensus on {work.n_samples} points, {work.voted} of them by votes of "
+        f"{work.n_members} members, whatever these need themselves,"
+    )
+    limit.check(task, wanted.bytes, lambda: remedy(work, limit, cost, "max_voted"))
+
+
+def work_of(
+    wishes: Wishes,
+    bagging: Bagging,
+    rows: Rows,
+    sample: NDArray[np.int64] | None,
+    workers: Workers,
+) -> Work:
+    """Return the sizes of a consensus, at their worst where the data decide."""
+    n_samples, n_features = rows.shape
+    voted = n_samples if sample is None else len(sample)
+    n_clusters = wishes.n_clusters or COUNT.first
+    neighbors = _neighbors(wishes, voted, n_clusters)
+    span = bagging.settled(n_clusters, voted).n_clusters
+    return Work(
+        n_samples,
+        n_features,
+        rows.dtype.itemsize,
+        n_clusters,
+        wishes.n_members or VOTE.steps[-1],
+        # Members that are left as they are may have any number of clusters.
+        span[1] if isinstance(span, tuple) else voted,
+        0,
+        voted,
+        all_pairs=wishes.cut.looks_at_all_pairs(voted),
+        n_neighbors=max(neighbors),
+        n_graphs=len(neighbors),
+        in_memory=rows.in_memory,
+        n_workers=effective_n_jobs(workers.n_jobs),
+        double=True,
+    )
+
+
+def estimate(work: Work, geometry: str | None) -> Estimate:
+    """Add up the bytes of a consensus beside those of its members; no time is known."""
+    data = work.n_samples * work.n_features * work.itemsize
+    labels = 4 * work.voted * work.n_members
+    # Labels in the models and in the ensemble, and the rows of a sample.
+    held = 2 * labels
+    if work.voted < work.n_samples or not work.in_memory:
+        held += work.voted * work.n_features * work.itemsize
+    judged = work if geometry else replace(work, n_features=0)
+    graph = 12 * work.voted * work.n_neighbors
+    stages = {
+        "members": labels,
+        # Labels are turned round for the kernels before they become bytes.
+        "votes": votes_cost(judged).bytes + 2 * labels,
+        "cuts": cut_cost(judged).bytes + 2 * labels,
+        "choice": choose_cost(judged).bytes + 2 * labels,
+        # Naive Bayes has them with noise as a label, of voted rows, as wide integers.
+        "assignment": graph + 5 * labels,
+    }
+    if work.voted < work.n_samples:
+        stages["rows"] = extend_cost(work).bytes
+    return Estimate(
+        LIBRARY_BYTES + data * work.in_memory,
+        {name: Stage(0.0, held + count) for name, count in stages.items()},
+    )

@@ -19,6 +19,7 @@ from ekss.ensemble.consensus import (
     Bagging,
     Consensus,
     agree,
+    check_memory,
     consensus_of,
     count_parameter,
     learn_assignment,
@@ -99,6 +100,10 @@ class ConsensusClustering(Clusterer):
         clustered, and every other row gets its cluster as ``predict`` gives it. "auto"
         is all rows up to 20000 of them in memory, otherwise 10000, or 100 per cluster
         if that is more; None is all rows.
+    memory_limit : int, str or None, default=None
+        Most memory that the process may take, in bytes or as "4GB"; a fit that is
+        estimated to need more, beside what the members need themselves, is refused
+        before it starts. None is what the machine has free.
     n_jobs : int, default=None
         Parallel workers, as in joblib. Labels do not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -179,6 +184,7 @@ class ConsensusClustering(Clusterer):
         n_neighbors: int | str = "auto",
         cut: CutOptions | None = None,
         max_voted: int | str | None = "auto",
+        memory_limit: int | str | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -194,6 +200,7 @@ class ConsensusClustering(Clusterer):
         self.n_neighbors = n_neighbors
         self.cut = cut
         self.max_voted = max_voted
+        self.memory_limit = memory_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -223,10 +230,15 @@ class ConsensusClustering(Clusterer):
             sample_size("max_voted", self.max_voted, rows, wishes.n_clusters),
             seed,
         )
+        n_voted = rows.shape[0] if sample is None else len(sample)
+        bagging = self._bagging((n_voted, rows.shape[1]))
+        geometry = self._geometry()
+        check_memory(
+            wishes, bagging, geometry, rows, sample, self.memory_limit, workers
+        )
         with one_blas_thread():
             voted = taken(rows, sample)
-            bagging = self._bagging(voted.shape)
-            found = agree(voted, wishes, bagging, self._geometry(), seed, workers)
+            found = agree(voted, wishes, bagging, geometry, seed, workers)
             assignment = learn_assignment(voted, found.ensemble, found.labels)
             labels = found.labels
             if sample is not None:
