@@ -63,7 +63,7 @@ def test_dry_run_computes_nothing(home, tmp_path):
     arguments = ["table1", "--profile", "smoke", "--datasets", "usps", "--dry-run"]
     result = invoke(*arguments, "--data-home", home, "-o", tmp_path / "out")
     assert result.exit_code == 0
-    assert "51 cells" in result.output
+    assert "59 cells" in result.output
     assert "sscomp" in result.output
     assert not (tmp_path / "out").exists()
 
