@@ -16,6 +16,7 @@ from ekss.core.linalg import (
     leading_spectrum,
     squared_residuals,
     unit_rows,
+    whitening_scales,
 )
 
 if TYPE_CHECKING:
@@ -314,13 +315,8 @@ def whitened_directions(spectrum: Spectrum, count: int) -> NDArray[np.float64]:
     """
     energies = spectrum.singular_values**2
     noise = energies[count] if count < len(energies) else 0.0
-    energies = energies[:count]
-    kept = energies > max(noise, energies[0] * _KEPT.rounding)
-    if not kept.any():
-        kept, noise = energies > 0, 0.0
-    shares = np.zeros(len(energies))
-    shares[kept] = (1 - noise / energies[kept]) / energies[kept]
-    return spectrum.directions[:count].T * np.sqrt(shares)
+    scales = whitening_scales(energies[:count], noise)
+    return spectrum.directions[:count].T * scales
 
 
 @dataclass(frozen=True)
@@ -333,8 +329,6 @@ class _Kept:
     # (docs/experiments.md, "Choosing among cuts: forms of the score", at the end).
     energy: float = 1 - 1e-4
     few: int = 128
-    # Energies below this share of the largest are rounding errors of a Gram matrix.
-    rounding: float = 1e-14
 
 
 _KEPT = _Kept()
