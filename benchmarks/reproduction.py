@@ -742,7 +742,8 @@ def tally(judged: Mapping[tuple[str, str], Verdict]) -> str:
     return f"Of {len(judged)} cells {told}."
 
 
-def write_page() -> None:
+def page_text() -> str:
+    """Return the page that the rows on disk and Table I make."""
     rows = list(ROWS.known().values())
     judged = verdicts(rows)
     sections = []
@@ -758,7 +759,7 @@ def write_page() -> None:
         if figure is not None and figure.origin not in {row["code"] for row in rows}
     )
     origins = ", ".join(f"{code}: {count}" for code, count in sorted(earlier.items()))
-    page = paragraphs(
+    return paragraphs(
         [
             "# Reproducing Table I",
             version_line(
@@ -779,7 +780,6 @@ def write_page() -> None:
             *(one.strip() for one in sections),
         ]
     )
-    PAGE.write_text(page)
 
 
 def main() -> None:
@@ -794,7 +794,7 @@ def main() -> None:
         ROWS.path.unlink(missing_ok=True)
     if not given.page:
         run(time.time() + 60 * given.minutes)
-    write_page()
+    PAGE.write_text(page_text())
 
 
 if __name__ == "__main__":
