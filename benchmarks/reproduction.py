@@ -26,6 +26,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
 from ekss import KSS, SSC, SSCOMP, TSC, ClusteringWarning, CoPKSS, EnSC, MedianKFlats
 from ekss.benchmarks import METHODS
@@ -44,6 +46,8 @@ from ekss.benchmarks._versions import code_of, libraries_in, provenance, version
 from ekss.core.cop import update_cop
 from ekss.core.ksubspaces import UPDATES, assign, random_start
 from ekss.core.linalg import unit_rows
+from ekss.core.representation import affinity_of
+from ekss.core.ssc import keep_largest
 from ekss.datasets import get_data_home
 from ekss.graph import (
     bridge_by_votes,
@@ -255,6 +259,17 @@ def _fits(
         yield Change(dataset, method, words, params=params, data=data)
 
 
+def _as_authors(alpha: float) -> dict[str, Any]:
+    """Return how the program of the authors of SSC iterates, and when it ends."""
+    return {"penalty": alpha, "max_iter": 200, "polish": False}
+
+
+def _stopped(dataset: str, data: str, stops: tuple[int, ...]) -> Iterator[Change]:
+    """SSC by the ADMM of its authors, ended after so many iterations."""
+    changes = [(f"ADMM of its authors, {n} iterations", {"plain": n}) for n in stops]
+    yield from _fits(dataset, "ssc", data, *changes)
+
+
 WHITE = ("WhitenedComponents(4 K)", {"times": 4})
 CHANGES: tuple[Change, ...] = (
     *_tsc_on_motions(),
@@ -266,7 +281,19 @@ CHANGES: tuple[Change, ...] = (
         ("1 iteration", {"max_iter": 1, "polish": False}),
         ("2 iterations", {"max_iter": 2, "polish": False}),
         ("5 iterations", {"max_iter": 5, "polish": False}),
+        ("2 iterations, penalty 10", {"max_iter": 2, "polish": False, "penalty": 10}),
+        ("5 iterations, penalty alpha", {**_as_authors(670), "max_iter": 5}),
+        ("200 iterations, penalty alpha", _as_authors(670)),
     ),
+    *_stopped("eyaleb", "plain", (1, 2, 3, 5, 10)),
+    *_fits(
+        "coil20",
+        "ssc",
+        "whitened",
+        ("", {}),
+        ("200 iterations, penalty alpha", _as_authors(5)),
+    ),
+    *_fits("coil20", "ssc", "plain", ("data not whitened", {})),
     *_fits(
         "mnist_test",
         "sscomp",
@@ -286,6 +313,7 @@ CHANGES: tuple[Change, ...] = (
     *_on_digits("mnist_test", "scattering", (3, 30), {"power": 50, "cop": 50}),
     _trials("mnist_test", "copkss", "scattering", 1000),
     _trials("eyaleb", "mkf", "whitened", 1000),
+    *_stopped("mnist_test", "scattering", (1, 2, 3)),
     *_fits("hopkins155", "ensc", "plain", WHITE),
 )
 # Starts of a cell that are run before those of the next one, and the rest at the end.
@@ -455,14 +483,64 @@ def motions(change: Change, part: str) -> dict[str, Any]:
     return {"error": float(error), "runs": errors.shape[1]}
 
 
+def plain_admm(
+    X: NDArray[np.floating], alpha: float, stops: tuple[int, ...]
+) -> Iterator[sparse.csr_array]:
+    """Yield codes, a row per point, after some iterations of the ADMM of SSC's authors.
+
+    It has no over-relaxation, begins at zero, and has ``alpha`` itself as penalty.
+    """
+    inner = X @ X.T
+    others = np.abs(inner - np.diag(np.diag(inner))).max(axis=1)
+    fit = alpha / others[others > 0].min()
+    system = (fit * inner + alpha * np.eye(len(X))).astype(np.float64)
+    solver = np.linalg.inv(system).astype(X.dtype)
+    codes, dual = np.zeros_like(inner), np.zeros_like(inner)
+    for iteration in range(1, stops[-1] + 1):
+        linear = solver @ (fit * inner + alpha * codes - dual)
+        np.fill_diagonal(linear, 0)
+        moved = linear + dual / alpha
+        codes = np.sign(moved) * np.maximum(np.abs(moved) - 1 / alpha, 0)
+        np.fill_diagonal(codes, 0)
+        dual += alpha * (linear - codes)
+        if iteration in stops:
+            yield sparse.csr_array(codes.T)
+
+
+@cache
+def stopped_errors(dataset: str, data: str) -> dict[int, float]:
+    """Return errors of SSC by the number of iterations."""
+    (points,) = points_of(dataset, data)
+    X = unit_rows(points.data)
+    given = parameters(dataset, "ssc") or {}
+    ways = [
+        dict(one.params)
+        for one in CHANGES
+        if (one.dataset, one.data) == (dataset, data)
+    ]
+    stops = tuple(way["plain"] for way in ways if "plain" in way)
+    errors = {}
+    with one_blas_thread():
+        for stop, codes in zip(
+            stops, plain_admm(X, given["alpha"], stops), strict=True
+        ):
+            graph = affinity_of(keep_largest(codes, given["keep"]))
+            cut = spectral_labels(graph, points.n_clusters, random_state=0)
+            errors[stop] = error_of(points, cut.labels)
+    return errors
+
+
 GRAPHS = {"ssc": SSC, "sscomp": SSCOMP, "ensc": EnSC}
 
 
 def fit_once(change: Change) -> dict[str, Any]:
     """Return the error of one fit; of motions the mean over sequences."""
     params = dict(change.params)
+    if "plain" in params:
+        errors = stopped_errors(change.dataset, change.data)
+        return {"error": errors[params["plain"]], "runs": 1}
     times, equal = params.pop("times", None), params.pop("equal", False)
-    errors = []
+    found = []
     for points in points_of(change.dataset, change.data):
         X, K = points.data, points.n_clusters
         if times is not None:
@@ -472,8 +550,8 @@ def fit_once(change: Change) -> dict[str, Any]:
         if equal:
             used = (model.coefficients_ != 0).astype(np.float64)
             labels = spectral_labels(used + used.T, K, random_state=0).labels
-        errors.append(error_of(points, labels))
-    return {"error": float(np.mean(errors)), "runs": len(errors)}
+        found.append(error_of(points, labels))
+    return {"error": float(np.mean(found)), "runs": len(found)}
 
 
 def parts_of(change: Change) -> list[str]:
@@ -494,6 +572,8 @@ def measure(key: Key, until: float) -> dict[str, Any] | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ClusteringWarning)
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.filterwarnings("ignore", ".* components too small")
             if change.members is not None:
                 found = cut_votes(change, int(part), until)
             elif time.time() > until:
