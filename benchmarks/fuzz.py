@@ -355,6 +355,7 @@ def models() -> list[bytes]:
         preprocessing.PrincipalComponents(5),
         preprocessing.Scattering2D(J=1, L=2),
         preprocessing.RemoveComponents(1),
+        preprocessing.WhitenedComponents(4),
     ):
         rows = step.fit_transform(X)
         model = ekss.KSS(2, 1, n_init=1, affine=True, random_state=0).fit(rows)

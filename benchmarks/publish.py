@@ -26,6 +26,7 @@ import numpy as np
 import choice
 import idea as pictured
 import methods as rivals
+import reproduction
 import scale_dask
 from ekss.benchmarks import FIGURE_PROFILES, FIGURES, merge_table1, run_plan
 from ekss.benchmarks._pages import csv_text
@@ -114,6 +115,7 @@ def text(folder: Path) -> None:
     """Texts and tables of the README and the docs, from docs/results."""
     for page in write_pages():
         print(f"changed: {page}")
+    reproduction.PAGE.write_text(reproduction.page_text())
 
 
 PARTS = {

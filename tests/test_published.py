@@ -50,6 +50,42 @@ def test_table_is_the_file_of_its_figures(published, tmp_path):
     assert published.read_entries((tmp_path / "table1.csv").read_text()) == entries
 
 
+def test_reproduction_is_what_its_rows_and_the_table_say(published):
+    reproduction = importlib.import_module("reproduction")
+    again = "run: python benchmarks/reproduction.py --page"
+    assert reproduction.PAGE.read_text() == reproduction.page_text(), again
+
+
+@pytest.mark.parametrize(
+    ("errors", "words", "change"),
+    [
+        ({"": 11.5, "T = 0": 10.0}, "reproduced", None),
+        ({"": 7.0, "T = 0": 6.0}, "reproduced, lower", None),
+        (
+            {"": 30.0, "T = 0": 11.9, "d = 9": 3.0},
+            "reproduced with this change",
+            "T = 0",
+        ),
+        ({"": 30.0, "T = 0": 14.0, "d = 9": 13.0}, "not reproduced", "d = 9"),
+        ({"": 30.0}, "not reproduced", None),
+    ],
+)
+def test_smallest_change_that_reaches_a_figure_is_named(
+    published, errors, words, change
+):
+    reproduction = importlib.import_module("reproduction")
+    own = [reproduction.Figure(error, told, "") for told, error in errors.items()]
+    found = reproduction.verdict_of(10.0, own, {})
+    assert found.words == words
+    assert (found.change.words if found.change else None) == change
+
+
+def test_small_figures_are_reached_by_no_more_than_twice(published):
+    reproduction = importlib.import_module("reproduction")
+    assert reproduction.reaches(reproduction.Figure(0.5, "", ""), 0.26)
+    assert not reproduction.reaches(reproduction.Figure(0.6, "", ""), 0.26)
+
+
 def test_headline_shows_what_is_better_without_labels(published):
     entries = published.read_entries(
         (ROOT / "docs" / "results" / "table1.csv").read_text()

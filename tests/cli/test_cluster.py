@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from ekss import EKSS, KSSMember
+from ekss import EKSS, TSC, KSSMember
 from ekss.cli import _methods
 from ekss.io import read_labels
 from ekss.metrics import clustering_error
@@ -157,6 +157,16 @@ def test_preprocessing_runs_in_the_order_written(ekss, files, planted):
     expected = EKSS(3, 2, n_members=20, random_state=0).fit_predict(rows)
     words = ("--preprocess", "unit,remove:1,svd:6", "--dim", 2, "-o", "labels.npy")
     assert ekss("cluster", "points.npy", "-k", 3, *words, *FAST).code == 0
+    np.testing.assert_array_equal(np.load(files / "labels.npy"), expected)
+
+
+def test_points_are_whitened_before_other_methods(ekss, files, planted):
+    from ekss.preprocessing import WhitenedComponents
+
+    rows = WhitenedComponents(6).fit_transform(planted.data)
+    expected = TSC(3, random_state=0).fit_predict(rows)
+    words = ("--method", "tsc", "--preprocess", "whiten:6", "-o", "labels.npy")
+    assert ekss("cluster", "points.npy", "-k", 3, *words, "--jobs", "1").code == 0
     np.testing.assert_array_equal(np.load(files / "labels.npy"), expected)
 
 

@@ -21,6 +21,7 @@ SMALL = {
     "UnitRows": {},
     "RemoveComponents": {"n_components": 1},
     "PrincipalComponents": {"n_components": 3},
+    "WhitenedComponents": {"n_components": 3},
 }
 CLUSTERERS = [name for name in ekss.__all__ if hasattr(getattr(ekss, name), "fit")]
 ESTIMATORS = [

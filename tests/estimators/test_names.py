@@ -23,7 +23,12 @@ from ekss import (
     MedianKFlats,
 )
 from ekss.datasets import make_union_of_subspaces
-from ekss.preprocessing import PrincipalComponents, RemoveComponents, UnitRows
+from ekss.preprocessing import (
+    PrincipalComponents,
+    RemoveComponents,
+    UnitRows,
+    WhitenedComponents,
+)
 
 ESTIMATORS = {
     "EKSS": EKSS(2, 2, n_members=5, random_state=0),
@@ -43,6 +48,7 @@ ESTIMATORS = {
     "UnitRows": UnitRows(),
     "RemoveComponents": RemoveComponents(1),
     "PrincipalComponents": PrincipalComponents(3),
+    "WhitenedComponents": WhitenedComponents(3),
 }
 
 

@@ -15,6 +15,7 @@ from ekss.preprocessing import (
     RemoveComponents,
     Scattering2D,
     UnitRows,
+    WhitenedComponents,
 )
 
 
@@ -87,6 +88,7 @@ def test_order_in_memory_is_part_of_the_model(tmp_path, order):
         [RemoveComponents(0)],
         [PrincipalComponents(5)],
         [PrincipalComponents(5, center=False)],
+        [WhitenedComponents(5)],
         [Scattering2D(J=1, L=2, image_shape=(4, 4), path_scaling="max")],
         [Scattering2D(J=1, L=2, order=1, pad_to=(6, 6), n_jobs=2)],
         [UnitRows(), RemoveComponents(1), PrincipalComponents(6), UnitRows()],

@@ -5,11 +5,17 @@ from sklearn.datasets import load_digits
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from ekss import EKSS, PaperEKSS
+from ekss import EKSS, TSC, PaperEKSS
 from ekss.core.linalg import leading_spectrum
 from ekss.datasets import make_union_of_subspaces
+from ekss.ensemble.prepare import whitened_directions
 from ekss.metrics import clustering_error
-from ekss.preprocessing import PrincipalComponents, RemoveComponents, UnitRows
+from ekss.preprocessing import (
+    PrincipalComponents,
+    RemoveComponents,
+    UnitRows,
+    WhitenedComponents,
+)
 
 # A singular value decomposition, X^T X and X X^T, in this order.
 SHAPES = [(60, 40), (400, 300), (300, 400)]
@@ -22,7 +28,12 @@ def decaying(shape, seed=0):
 
 
 @parametrize_with_checks(
-    [RemoveComponents(), PrincipalComponents(1), PrincipalComponents(1, center=False)]
+    [
+        RemoveComponents(),
+        PrincipalComponents(1),
+        PrincipalComponents(1, center=False),
+        WhitenedComponents(1),
+    ]
 )
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
@@ -110,7 +121,9 @@ def test_removal_of_none_changes_nothing():
     np.testing.assert_array_equal(RemoveComponents(0).fit_transform(X), X)
 
 
-@pytest.mark.parametrize("make", [RemoveComponents, PrincipalComponents])
+@pytest.mark.parametrize(
+    "make", [RemoveComponents, PrincipalComponents, WhitenedComponents]
+)
 def test_float32_stays_float32(make):
     X = decaying((400, 300)).astype(np.float32)
     model = make(2).fit(X)
@@ -126,6 +139,8 @@ def test_float32_stays_float32(make):
         (PrincipalComponents(6), ValueError, "n_components=6 exceeds .* = 5"),
         (PrincipalComponents(1.5), TypeError, "n_components=1.5 is float"),
         (PrincipalComponents(1, center="no"), TypeError, "center='no'"),
+        (WhitenedComponents(0), ValueError, "n_components=0 is below 1"),
+        (WhitenedComponents(6), ValueError, "n_components=6 exceeds .* = 5"),
         (RemoveComponents(-1), ValueError, "n_components=-1 is below 0"),
         (RemoveComponents(6), ValueError, "n_components=6 exceeds .* = 5"),
     ],
@@ -139,6 +154,74 @@ def test_names_of_components():
     frame = PrincipalComponents(2).set_output(transform="pandas")
     columns = list(frame.fit_transform(decaying((20, 5))).columns)
     assert columns == ["principalcomponents0", "principalcomponents1"]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_whitened_points_are_the_left_singular_vectors(shape):
+    X = decaying(shape)
+    expected, values, _ = np.linalg.svd(X, full_matrices=False)
+    model = WhitenedComponents(5).fit(X)
+    found = model.transform(X)
+    signs = np.sign((found * expected[:, :5]).sum(axis=0))
+    np.testing.assert_allclose(found, signs * expected[:, :5], atol=1e-9)
+    np.testing.assert_allclose(found.T @ found, np.eye(5), atol=1e-9)
+    np.testing.assert_allclose(model.singular_values_, values[:5], rtol=1e-10)
+
+
+def test_whitened_inner_products_do_not_depend_on_a_map_of_the_features():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 6))
+    turned = X @ (rng.standard_normal((6, 6)) + np.diag(10.0 ** np.arange(6)))
+    found, again = (WhitenedComponents(6).fit_transform(one) for one in (X, turned))
+    np.testing.assert_allclose(again @ again.T, found @ found.T, atol=1e-9)
+
+
+def test_new_points_are_whitened_as_those_of_the_fit():
+    X = decaying((60, 40))
+    model = WhitenedComponents(4).fit(X)
+    found = model.transform(X)
+    np.testing.assert_allclose(model.transform(X[7:9]), found[7:9], atol=1e-12)
+    mixed = np.array([[2.0, -3.0]])
+    np.testing.assert_allclose(
+        model.transform(mixed @ X[7:9]), mixed @ found[7:9], atol=1e-12
+    )
+
+
+def test_whitening_leaves_rounding_errors_at_zero():
+    X = np.outer(np.arange(1.0, 9), np.ones(4))
+    found = WhitenedComponents(3).fit_transform(X)
+    np.testing.assert_allclose(found[:, 0], np.arange(1, 9) / np.sqrt(204))
+    np.testing.assert_array_equal(found[:, 1:], 0)
+    np.testing.assert_array_equal(WhitenedComponents(2).fit_transform(0 * X), 0)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_whitening_does_not_depend_on_the_scale(size):
+    X = decaying((60, 40))
+    expected = WhitenedComponents(3).fit_transform(X)
+    found = WhitenedComponents(3).fit_transform(X * size)
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+def test_whitening_is_that_of_ekss_without_its_noise():
+    X = decaying((60, 40))
+    directions = whitened_directions(leading_spectrum(X, 4), 4)
+    np.testing.assert_allclose(
+        WhitenedComponents(4).fit_transform(X), X @ directions, atol=1e-12
+    )
+
+
+def test_whitening_makes_independent_subspaces_orthogonal():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 20)
+    shared = rng.standard_normal((2, 30))
+    bases = [shared + 0.05 * rng.standard_normal((2, 30)) for _ in range(3)]
+    X = np.concatenate([rng.standard_normal((20, 2)) @ basis for basis in bases])
+    white = WhitenedComponents(6).fit_transform(X)
+    np.testing.assert_allclose((white @ white.T)[y[:, None] != y], 0, atol=1e-9)
+    cluster = TSC(3, n_neighbors=6, random_state=0)
+    assert clustering_error(y, cluster.fit_predict(X)) > 0.2
+    assert clustering_error(y, cluster.fit_predict(white)) == 0
 
 
 @pytest.mark.parametrize("seed", range(4))

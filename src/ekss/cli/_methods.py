@@ -259,6 +259,7 @@ def _transformer(step: Step, image_shape: tuple[int, int] | None, jobs: int) -> 
         RemoveComponents,
         Scattering2D,
         UnitRows,
+        WhitenedComponents,
     )
 
     number = step.number
@@ -269,6 +270,8 @@ def _transformer(step: Step, image_shape: tuple[int, int] | None, jobs: int) -> 
         return UnitRows()
     if step.name == "remove":
         return RemoveComponents(number)
+    if step.name == "whiten":
+        return WhitenedComponents(number)
     return PrincipalComponents(number, center=step.name == "pca")
 
 

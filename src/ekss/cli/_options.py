@@ -25,14 +25,15 @@ reading = partial(_option, rich_help_panel="Reading")
 results = partial(_option, rich_help_panel="Results")
 messages = partial(typer.Option, rich_help_panel="Messages")
 
-_STEPS = "unit, remove:N, pca:N, svd:N, scatter or scatter:J"
+_STEPS = "unit, remove:N, pca:N, svd:N, whiten:N, scatter or scatter:J"
 
 # The names that ``ekss data`` and ``ekss bench`` know; the last is of ``data`` alone.
 DATA_SETS = (
     *("hopkins155", "eyaleb", "coil20", "coil100", "usps", "mnist_test"),
     "mnist_train",
 )
-_STEP_WORDS = ("unit", "remove:", "pca:", "svd:", "scatter")
+_NUMBERED_STEPS = ("remove", "pca", "svd", "whiten")
+_STEP_WORDS = ("unit", *(f"{name}:" for name in _NUMBERED_STEPS), "scatter")
 
 
 def one_of(*words: str) -> Callable[[str], list[str]]:
@@ -138,7 +139,8 @@ Preprocess = Annotated[
     work(
         metavar="STEPS",
         help="Comma-separated, in order: unit (rows to unit length), remove:N (leading "
-        "components), pca:N, svd:N (pca without centring), scatter (images).",
+        "components), pca:N, svd:N (pca without centring), whiten:N (svd at equal "
+        "energies), scatter (images).",
         autocompletion=some_of(*_STEP_WORDS),
         show_default="none",
     ),
@@ -358,13 +360,14 @@ def steps_of(text: str | None) -> tuple[Step, ...]:
     """Read a comma-separated list such as ``unit,remove:2,pca:50``."""
     steps = []
     for word in () if text is None else (word.strip() for word in text.split(",")):
-        match = re.fullmatch(r"(unit|remove|pca|svd|scatter)(?::([0-9]+))?", word)
+        names = "|".join(("unit", *_NUMBERED_STEPS, "scatter"))
+        match = re.fullmatch(rf"({names})(?::([0-9]+))?", word)
         if match is None:
             raise ValueError(f"--preprocess has {word!r}; choose from {_STEPS}")
         name, number = match[1], None if match[2] is None else int(match[2])
         if name == "unit" and number is not None:
             raise ValueError(f"--preprocess has {word!r}; unit takes no number")
-        if name in ("remove", "pca", "svd") and number is None:
+        if name in _NUMBERED_STEPS and number is None:
             raise ValueError(
                 f"--preprocess has {word!r}; say how many, such as {name}:2"
             )

@@ -191,6 +191,32 @@ def leading_spectrum(
     )
 
 
+def whitening_scales(
+    energies: NDArray[np.float64], noise: float = 0.0
+) -> NDArray[np.float64]:
+    r"""Return by what coordinates are multiplied to have equal energy.
+
+    Parameters
+    ----------
+    energies : ndarray of shape (n_directions,)
+        Squared singular values :math:`\sigma^2`, largest first.
+    noise : float, default=0.0
+        Energy of noise along any direction.
+
+    Returns
+    -------
+    scales : ndarray of shape (n_directions,)
+        :math:`(1 - noise / \sigma^2)^{1/2} / \sigma`, and 0 for directions that hold
+        nothing but noise or rounding errors.
+    """
+    kept = energies > max(noise, energies[0] * SMALLEST_ENERGY)
+    if not kept.any():
+        kept, noise = energies > 0, 0.0
+    shares = np.zeros(len(energies))
+    shares[kept] = (1 - noise / energies[kept]) / energies[kept]
+    return np.sqrt(shares)
+
+
 def _by_svd(X: NDArray[np.float64], k: int) -> Spectrum:
     _, values, directions = linalg.svd(X, full_matrices=False)
     return Spectrum(directions[:k], values[:k], float(values @ values))

@@ -11,12 +11,12 @@ from numpy.typing import DTypeLike, NDArray
 
 from ekss.core.ksubspaces import squared_norms
 from ekss.core.linalg import (
-    SMALLEST_ENERGY,
     Flats,
     Spectrum,
     leading_spectrum,
     squared_residuals,
     unit_rows,
+    whitening_scales,
 )
 
 if TYPE_CHECKING:
@@ -315,13 +315,8 @@ def whitened_directions(spectrum: Spectrum, count: int) -> NDArray[np.float64]:
     """
     energies = spectrum.singular_values**2
     noise = energies[count] if count < len(energies) else 0.0
-    energies = energies[:count]
-    kept = energies > max(noise, energies[0] * SMALLEST_ENERGY)
-    if not kept.any():
-        kept, noise = energies > 0, 0.0
-    shares = np.zeros(len(energies))
-    shares[kept] = (1 - noise / energies[kept]) / energies[kept]
-    return spectrum.directions[:count].T * np.sqrt(shares)
+    scales = whitening_scales(energies[:count], noise)
+    return spectrum.directions[:count].T * scales
 
 
 @dataclass(frozen=True)

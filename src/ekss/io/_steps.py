@@ -85,6 +85,7 @@ TRANSFORMERS = {
     "UnitRows": Kind(preprocessing.UnitRows, {}),
     "RemoveComponents": Kind(preprocessing.RemoveComponents, _COMPONENTS),
     "PrincipalComponents": Kind(preprocessing.PrincipalComponents, _PROJECTION, "r"),
+    "WhitenedComponents": Kind(preprocessing.WhitenedComponents, _COMPONENTS, "r"),
     "Scattering2D": Kind(preprocessing.Scattering2D, {}),
 }
 

@@ -1,6 +1,17 @@
 """Transformers that make data fit for subspace clustering."""
 
-from ekss.preprocessing._linear import PrincipalComponents, RemoveComponents, UnitRows
+from ekss.preprocessing._linear import (
+    PrincipalComponents,
+    RemoveComponents,
+    UnitRows,
+    WhitenedComponents,
+)
 from ekss.preprocessing._scattering import Scattering2D
 
-__all__ = ["PrincipalComponents", "RemoveComponents", "Scattering2D", "UnitRows"]
+__all__ = [
+    "PrincipalComponents",
+    "RemoveComponents",
+    "Scattering2D",
+    "UnitRows",
+    "WhitenedComponents",
+]
