@@ -27,7 +27,11 @@ CLASSES = {
 
 # Further lines of the tables: a method of the table above with parameters of its own.
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
-    f"{name}-ds": (name, {"doubly_stochastic": 1.0}) for name in ("tsc", "lsr", "lrsc")
+    "ekss-images": ("ekss", {}),  # image_shape is that of the data set
+    **{
+        f"{name}-ds": (name, {"doubly_stochastic": 1.0})
+        for name in ("tsc", "lsr", "lrsc")
+    },
 }
 
 # Clusterers of scikit-learn, for lines of the tables only.

@@ -94,5 +94,5 @@ def test_cutters_leave_the_cuts_of_each_other(planted):
         assert scores[one.origin] == pytest.approx(one.score)
 
 
-def test_there_are_at_most_seventeen_parameters():
-    assert len(EKSS().get_params(deep=False)) <= 17
+def test_there_are_at_most_eighteen_parameters():
+    assert len(EKSS().get_params(deep=False)) <= 18

@@ -19,7 +19,7 @@ from ekss.ensemble.decide import (
     numbers_of_directions,
     tried_rows,
 )
-from ekss.ensemble.prepare import Coordinates, in_coordinates, whitened_directions
+from ekss.ensemble.prepare import Coordinates, View, whitened_directions
 from ekss.io import load_model, save_model
 from ekss.metrics import clustering_error
 from ekss.report import build
@@ -70,7 +70,7 @@ def test_blocks_see_the_same_mean(leaning, monkeypatch):
 
 def whitened(X, count, *, unit=False):
     spectrum = leading_spectrum(X, min(count + 1, *X.shape))
-    return in_coordinates(X, whitened_directions(spectrum, count), unit=unit)
+    return View(whitened_directions(spectrum, count), unit)(X)
 
 
 def test_all_directions_of_points_have_the_same_energy():
@@ -120,8 +120,9 @@ def test_directions_without_energy_are_zero():
 def test_further_points_are_seen_in_the_same_coordinates(leaning):
     directions = whitened_directions(leading_spectrum(leaning, 6), 5)
     for unit in (True, False):
-        points = in_coordinates(leaning, directions, unit=unit)
-        seen = Coordinates(points.astype(np.float32), None, directions, unit)
+        view = View(directions, unit)
+        points = view(leaning)
+        seen = Coordinates(points.astype(np.float32), None, view)
         few = seen.take(np.arange(0))
         assert few.points.shape == (0, 5)
         again = few.of(leaning)
@@ -134,10 +135,18 @@ def test_further_points_are_seen_in_the_same_coordinates(leaning):
 
 def test_lowest_score_comes_first_and_of_nearly_equal_ones_the_most_directions():
     scores = [2.0, 1.0, 1.05, float("inf"), 1.2]
-    tried = _best_first([Whitening(n, score, 100) for n, score in enumerate(scores)])
-    assert [one.n_directions for one in tried] == [2, 1, 4, 0, 3]
-    none = _best_first([Whitening(n, float("inf"), 100) for n in (1, 2)])
-    assert [one.n_directions for one in none] == [2, 1]
+    order = _best_first([Whitening(n, score, 100) for n, score in enumerate(scores)])
+    assert order == [2, 1, 4, 0, 3]
+    assert _best_first([Whitening(n, float("inf"), 100) for n in (1, 2)]) == [1, 0]
+
+
+def test_features_of_the_lowest_score_come_first():
+    tried = [Whitening(5, 1.05, 100), Whitening(7, 1.02, 100)]
+    tried += [
+        Whitening(5, 1.0, 100, "scattering"),
+        Whitening(7, 1.2, 100, "scattering"),
+    ]
+    assert _best_first(tried) == [2, 1, 0, 3]
 
 
 def test_every_cut_is_judged_in_every_number_of_directions(leaning):
@@ -154,7 +163,7 @@ def test_every_cut_is_judged_in_every_number_of_directions(leaning):
 
 def test_numbers_that_were_given_up_come_last_whatever_their_score():
     tried = [Whitening(1, 1.0, 100), Whitening(2, 0.9, 50), Whitening(3, 0.5, 25)]
-    assert [one.n_directions for one in _best_first(tried)] == [1, 2, 3]
+    assert _best_first(tried) == [0, 1, 2]
 
 
 def test_numbers_of_directions_leave_one_to_every_cluster():

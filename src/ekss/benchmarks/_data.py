@@ -26,6 +26,7 @@ _VERSION = 1
 _FEATURE_LAYERS = ("core", "datasets", "preprocessing")
 
 Steps = tuple[tuple[str, Mapping[str, Any]], ...]
+_UNIT: Steps = (("UnitRows", {}),)
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,9 @@ class BenchData:
         Whether its clusters lie on affine subspaces.
     large : bool
         Whether slow methods do less on it, as the profiles say.
+    image_shape : (int, int) or None
+        Height and width of images; they then have a further variant "pixels", rows of
+        unit length, for estimators that prepare points by themselves.
 
     Examples
     --------
@@ -106,6 +110,24 @@ class BenchData:
     sequences: bool = False
     affine: bool = False
     large: bool = False
+    image_shape: tuple[int, int] | None = None
+
+    def steps(self, variant: str) -> Steps:
+        """Return how a variant is made.
+
+        Parameters
+        ----------
+        variant : str
+            One of ``variants``, or "pixels" of images.
+
+        Returns
+        -------
+        steps : tuple
+            Names and parameters of transformers, in their order.
+        """
+        if variant == "pixels" and self.image_shape is not None:
+            return _UNIT
+        return self.variants[variant]
 
     @property
     def free_variant(self) -> str:
@@ -159,9 +181,6 @@ def _points(bunch: Any, name: str, dtype: Any) -> Points:
     return Points(data.reshape(len(data), -1), np.asarray(bunch.target, np.int64), name)
 
 
-_UNIT: Steps = (("UnitRows", {}),)
-
-
 def _reduced(keep: int) -> Steps:
     return (("PrincipalComponents", {"n_components": keep, "center": False}), *_UNIT)
 
@@ -186,16 +205,33 @@ def _register(
 
 
 _register("hopkins155", "Hopkins", {"plain": ()}, sequences=True, affine=True)
-_register("eyaleb", "Yale B", {"plain": _UNIT, "whitened": _without(2, _reduced(500))})
-_register("coil20", "COIL-20", {"plain": _UNIT, "whitened": _without(1)})
+_register(
+    "eyaleb",
+    "Yale B",
+    {"plain": _UNIT, "whitened": _without(2, _reduced(500))},
+    image_shape=(48, 42),
+)
+_register(
+    "coil20",
+    "COIL-20",
+    {"plain": _UNIT, "whitened": _without(1)},
+    image_shape=(32, 32),
+)
 _register(
     "coil100",
     "COIL-100",
     {"plain": _reduced(300), "whitened": _without(1, _reduced(300))},
     large=True,
+    image_shape=(32, 32),
 )
-_register("usps", "USPS", {"plain": _UNIT}, large=True)
-_register("mnist_test", "MNIST-10k", {"scattering": SCATTERING}, large=True)
+_register("usps", "USPS", {"plain": _UNIT}, large=True, image_shape=(16, 16))
+_register(
+    "mnist_test",
+    "MNIST-10k",
+    {"scattering": SCATTERING},
+    large=True,
+    image_shape=(28, 28),
+)
 
 # All of MNIST, for the scale run; no column of a table.
 MNIST70K = BenchData(
@@ -233,7 +269,7 @@ def recipe_of(
     dataset: BenchData, variant: str, subset: Mapping[str, int] | None
 ) -> dict[str, Any]:
     """Return all that decides the prepared features, as JSON types."""
-    steps = [[name, dict(options)] for name, options in dataset.variants[variant]]
+    steps = [[name, dict(options)] for name, options in dataset.steps(variant)]
     return {
         "dataset": dataset.name,
         "variant": variant,

@@ -110,7 +110,8 @@ def settings(
 ) -> list[Setting]:
     """Return the settings that a cell of Table I tries; none where nothing is tried."""
     if column == "free":
-        return [_free(dataset, method, profile)]
+        images_only = method.name == "ekss-images" and dataset.image_shape is None
+        return [] if images_only else [_free(dataset, method, profile)]
     if column == "chosen":
         # SSC takes minutes per setting on the large sets.
         slow = method.name == "ssc" and dataset.large
@@ -127,7 +128,12 @@ def _free(dataset: BenchData, method: Method, profile: Profile) -> Setting:
     common = {"estimator": method.estimator}
     if method.name == "ekss":
         data = next(iter(dataset.variants))
+        if data == "plain" and dataset.image_shape is not None:
+            data = "pixels"
         return {**common, "data": data, "params": {}, "record": True}
+    if method.name == "ekss-images":
+        shape = {"image_shape": list(dataset.image_shape or ())}
+        return {**common, "data": "pixels", "params": shape, "record": True}
     params = {**method.params, **_affine(dataset, method)}
     if method.name == "ssc" and dataset.large:
         params["max_iter"] = profile.ssc_iterations
@@ -539,15 +545,17 @@ _VARIANT_SWEEPS = {
         for name in ("lsr-ds", "lrsc-ds")
     },
 }
+_VARIANT_TITLES = {"ds": "doubly stochastic", "images": "images as images"}
 for _name, (_base, _params) in VARIANTS.items():
     register_method(
         Method(
             _name,
-            f"{METHODS[_base].title}, doubly stochastic",
+            f"{METHODS[_base].title}, {_VARIANT_TITLES[_name.partition('-')[2]]}",
             METHODS[_base].estimator,
             searched=METHODS[_base].searched,
             params=_params,
-            sweeps=_VARIANT_SWEEPS[_name],
+            sweeps=_VARIANT_SWEEPS.get(_name, {}),
+            note=TEXTS["methods"].get(_name, ""),
         )
     )
 

@@ -37,14 +37,15 @@ from ekss.ensemble.decide import (
     has_common_direction,
     largest_dim,
     neighbor_counts,
-    numbers_of_directions,
     one_graph,
     settle,
+    tried_numbers,
     tried_rows,
 )
 from ekss.ensemble.extend import extend, extend_cost, learn_extension
 from ekss.ensemble.prepare import (
     Preparation,
+    Scattering,
     has_holes,
     most_coordinates,
     prepare,
@@ -223,7 +224,7 @@ def cluster(
         affine=settled.affine,
         completion=completion,
     )
-    plan = decide(points, wishes, settled.n_clusters, seed, settled.directions)
+    plan = decide(points, wishes, settled.n_clusters, seed, settled.seen)
     ensemble = vote(
         plan,
         member_for(plan, wishes.member, keep_flats=sample is not None),
@@ -423,16 +424,21 @@ def trial_cost(work: Work) -> Stage:
             likely_members=None,
             n_graphs=1,
             n_trials=0,
+            image_features=0,
             missing=False,
         )
     )
-    n, n_features = work.voted, work.n_features
+    n, scattered = work.voted, work.voted * work.image_features
+    wide = max(work.n_features, work.image_features)
     # Copies of the points in float64, or a Gram matrix: see leading_spectrum.
-    by_rows = n < n_features or n_features <= SMALL_SIDE
-    spectrum = 8 * 4 * n_features * (n if by_rows else n_features)
+    by_rows = n < wide or wide <= SMALL_SIDE
+    spectrum = 8 * 4 * wide * (n if by_rows else wide)
     held = max(spectrum, *(stage.bytes for stage in small.stages.values()))
+    held += (n * work.n_features + 3 * scattered) * work.width
+    held += 8 * n * work.n_trials * most_coordinates(work.n_clusters, 1)
     seconds = RATES.tried_members * work.n_trials * small.seconds
-    return Stage(seconds, n * n_features * work.width + held)
+    seconds += 1e-9 * RATES.scatter * scattered / work.n_workers
+    return Stage(seconds, held)
 
 
 def check_memory(
@@ -497,6 +503,7 @@ def work_of(
         double=wishes.affine is not False,
         single=wishes.affine is not True and wishes.normalize is not False,
         n_trials=_n_trials(wishes, rows),
+        image_features=_image_features(wishes),
         missing=isinstance(rows, MemoryRows)
         and rows.in_memory
         and has_holes(rows.array),
@@ -524,14 +531,22 @@ def _n_trials(wishes: Wishes, rows: Rows) -> int:
 
     Points in memory are looked at; of others it is known only when they are read.
     """
+    n_clusters = wishes.n_clusters or COUNT.first
+    numbers = len(tried_numbers(wishes, n_clusters, rows.shape))
+    if wishes.image_shape is not None:
+        return 2 * numbers
     may = wishes.whiten is None and wishes.affine is not True
     if not may or wishes.normalize is False:
         return 0
-    n_clusters = wishes.n_clusters or COUNT.first
-    numbers = numbers_of_directions(n_clusters, rows.shape, wishes.dims)
     if isinstance(rows, MemoryRows) and rows.in_memory:
-        return len(numbers) if has_common_direction(rows.array) else 0
-    return len(numbers)
+        return numbers if has_common_direction(rows.array) else 0
+    return numbers
+
+
+def _image_features(wishes: Wishes) -> int:
+    """Return how many features of images are tried."""
+    shape = wishes.image_shape
+    return 0 if shape is None else Scattering(shape).n_features
 
 
 def remedy(

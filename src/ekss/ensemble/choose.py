@@ -142,6 +142,11 @@ class CutScore:
         parts = np.log([getattr(self, term) for term in EXPONENTS])
         return float(parts @ list(EXPONENTS.values()))
 
+    @property
+    def between_views(self) -> float:
+        """Total without the residual, which depends on how points are seen."""
+        return self.total - EXPONENTS["residual"] * float(np.log(self.residual))
+
 
 Score = Callable[[NDArray[np.int64], Evidence], Any]
 

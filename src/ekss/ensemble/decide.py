@@ -9,7 +9,7 @@ coordinates and numbers of neighbours.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import ceil, sqrt
@@ -33,7 +33,8 @@ from ekss.ensemble.cut import CutOptions, cut
 from ekss.ensemble.prepare import (
     Coordinates,
     Points,
-    in_coordinates,
+    Scattering,
+    View,
     leading_coordinates,
     power_of_two,
     prepare,
@@ -69,6 +70,9 @@ class Wishes:
         Whether subspaces may miss the origin; whether rows get unit length.
     whiten : int or None
         Directions in which the points are whitened; 0 is not at all.
+    image_shape : (int, int) or None
+        Height and width of the images whose pixels the rows are; None if they are not
+        images, or are not to be seen as such.
     n_neighbors : int or None
         Neighbours kept per point.
     cut : CutOptions
@@ -90,6 +94,7 @@ class Wishes:
     affine: bool | None = None
     normalize: bool | None = None
     whiten: int | None = None
+    image_shape: tuple[int, int] | None = None
     n_neighbors: int | None = None
     cut: CutOptions = field(default_factory=CutOptions)
     outliers: float | str | None = None
@@ -233,15 +238,13 @@ def decide(
     wishes: Wishes,
     n_clusters: int,
     seed: int,
-    directions: NDArray[np.floating] | None = None,
+    seen: Coordinates | None = None,
 ) -> Plan:
     """Settle dimensions, coordinates and numbers of neighbours for K clusters.
 
-    ``directions`` are those in which the points are whitened, if they are.
+    ``seen`` are the whitened points; None if they are not whitened.
     """
-    rows, unit = points.rows, points.preparation.unit
-    if directions is not None:
-        rows = in_coordinates(rows, directions, unit=unit)
+    rows = points.rows if seen is None else seen.points
     affine = points.preparation.centre is not None
     if wishes.dims is None:
         geometry = estimate_geometry(
@@ -250,13 +253,13 @@ def decide(
     else:
         geometry = Geometry(affine, *wishes.dims, given=True)
     dtype = rows.dtype
-    if unit and not affine:
+    if points.preparation.unit and not affine:
         rng = np.random.default_rng(seed)
         dtype = dtype if is_clean(rows, n_clusters, rng) else np.dtype(np.float32)
-    if directions is None:
+    if seen is None:
         seen = leading_coordinates(rows, n_clusters, geometry.span, dtype)
     else:
-        seen = Coordinates(rows.astype(dtype, copy=False), None, directions, unit)
+        seen = replace(seen, points=rows.astype(dtype, copy=False))
     if wishes.n_neighbors is None:
         neighbors = neighbor_counts(len(rows), n_clusters)
     else:
@@ -544,12 +547,15 @@ class Whitening:
     n_directions : int
         The number.
     score : float
-        Of the best cut of the points in so many directions, the mean of its scores in
-        all numbers of directions that were still compared; lower is better. Only scores
-        of the same number of members can be compared.
+        Of the best cut of the points in so many directions: overlap and dissent
+        (:class:`CutScore`), judged in all numbers of directions that were still
+        compared; lower is better. Only scores of the same number of members can be
+        compared.
     n_members : int
         Members that voted in the trial: fewer where it was soon clear that another
         number of directions is better.
+    features : {"rows", "scattering"}
+        What the directions are of: the rows, or scattering features of images.
 
     Examples
     --------
@@ -562,6 +568,7 @@ class Whitening:
     n_directions: int
     score: float
     n_members: int
+    features: str = "rows"
 
 
 @dataclass(frozen=True)
@@ -602,8 +609,8 @@ class Settled:
     n_clusters : int
     affine, unit : bool
         Whether subspaces may miss the origin; whether rows get unit length.
-    directions : ndarray of shape (n_features, n_kept) or None
-        Directions in which the points are whitened; None where they are not.
+    seen : Coordinates or None
+        The whitened points; None where they are not whitened.
     whitenings : tuple of Whitening
         Numbers of directions that were tried, best first; empty if none were.
     counts : tuple of Count
@@ -615,7 +622,7 @@ class Settled:
     n_clusters: int
     affine: bool
     unit: bool
-    directions: NDArray[np.float64] | None = None
+    seen: Coordinates | None = None
     whitenings: tuple[Whitening, ...] = ()
     counts: tuple[Count, ...] = ()
     ensemble: Ensemble | None = None
@@ -623,7 +630,17 @@ class Settled:
     @property
     def n_directions(self) -> int:
         """Number of directions in which the points are whitened; 0 if they are not."""
-        return 0 if self.directions is None else self.directions.shape[1]
+        return 0 if self.seen is None else self.seen.points.shape[1]
+
+    @property
+    def features(self) -> str:
+        """What members see: "rows", or "scattering" features of images."""
+        return "rows" if self.seen is None else _features_of(self.seen)
+
+
+def _features_of(seen: Coordinates) -> str:
+    images = seen.view is not None and seen.view.scattering is not None
+    return "scattering" if images else "rows"
 
 
 def settle(
@@ -656,27 +673,30 @@ def _settle_given(
     """Settle the rest for a number of clusters, or for a guess of it."""
     affine = decide_affine(rows, wishes.affine, n_clusters)
     unit = wishes.unit(affine=affine)
-    directions = None
-    if wishes.whiten is None:
-        if unit and not affine and may_whiten(rows, wishes, n_clusters):
-            return try_whitening(rows, wishes, n_clusters, seed, workers)
-    elif wishes.whiten > 0:
+    if unit and not affine and may_whiten(rows, wishes, n_clusters):
+        return try_whitening(rows, wishes, n_clusters, seed, workers)
+    seen = None
+    if wishes.whiten:
         points = prepare(rows, unit=unit, affine=affine).rows
-        spectrum = leading_spectrum(points, min(wishes.whiten + 1, *points.shape))
-        directions = whitened_directions(spectrum, wishes.whiten)
-    return Settled(n_clusters, affine, unit, directions)
+        (seen,) = _whitened(points, (wishes.whiten,), unit=unit)
+    return Settled(n_clusters, affine, unit, seen)
 
 
 # --- In how many directions points are whitened ---------------------------------------
 
 
 def may_whiten(rows: NDArray[np.floating], wishes: Wishes, n_clusters: int) -> bool:
-    """Tell whether points are whitened: where all have a direction in common."""
-    return (
-        1 < n_clusters < len(rows)
-        and bool(numbers_of_directions(n_clusters, rows.shape, wishes.dims))
-        and has_common_direction(rows)
-    )
+    """Tell whether there are numbers of directions, or features, to choose from.
+
+    That is so for images, and where all points have a direction in common.
+    """
+    if not 1 < n_clusters < len(rows):
+        return False
+    if not tried_numbers(wishes, n_clusters, rows.shape):
+        return False
+    if wishes.image_shape is not None:
+        return True
+    return wishes.whiten is None and has_common_direction(rows)
 
 
 def has_common_direction(rows: NDArray[np.floating]) -> bool:
@@ -712,38 +732,61 @@ def tried_rows(n_samples: int, n_clusters: int) -> int:
     return min(n_samples, wanted)
 
 
+def tried_numbers(
+    wishes: Wishes, n_clusters: int, shape: tuple[int, ...]
+) -> tuple[int, ...]:
+    """Return the numbers of directions that are tried, or the one that is given."""
+    if wishes.whiten is not None:
+        return (wishes.whiten,)
+    return numbers_of_directions(n_clusters, shape, wishes.dims)
+
+
+def _whitened(
+    features: NDArray[np.floating],
+    numbers: Sequence[int],
+    *,
+    unit: bool = True,
+    scattering: Scattering | None = None,
+) -> Iterator[Coordinates]:
+    """Yield points in each number of leading directions of their features."""
+    spectrum = leading_spectrum(features, min(numbers[-1] + 1, *features.shape))
+    for number in numbers:
+        view = View(whitened_directions(spectrum, number), unit, scattering)
+        yield Coordinates(view.along(features), view=view)
+
+
 @dataclass(frozen=True)
 class _Trial:
-    """A number of directions under trial, and how far the trial has come.
+    """A way to see the points that is under trial, and how far the trial has come.
 
     Attributes
     ----------
-    n_directions : int
-    directions : ndarray of shape (n_features, n_kept)
+    seen : Coordinates
+        All points as they are seen.
     plan : Plan
-        Of the sampled rows in these directions.
+        Of those on which the trial is made.
     ensemble : Ensemble or None
         Members that have voted so far.
     score : float
-        Of the best cut of their votes, judged in all numbers of directions.
+        Of the best cut of their votes, judged in all ways to see the points.
     """
 
-    n_directions: int
-    directions: NDArray[np.float64]
+    seen: Coordinates
     plan: Plan
     ensemble: Ensemble | None = None
     score: float = float("inf")
 
     @property
     def evidence(self) -> Evidence:
-        """Points in these directions, and the votes of the members on them."""
+        """Points as they are seen, and the votes of the members on them."""
         assert self.ensemble is not None  # members have voted
         return gather_evidence(self.plan, self.ensemble.labels)
 
     @property
     def whitening(self) -> Whitening:
         n_members = 0 if self.ensemble is None else self.ensemble.labels.shape[1]
-        return Whitening(self.n_directions, self.score, n_members)
+        number = self.seen.points.shape[1]
+        return Whitening(number, self.score, n_members, _features_of(self.seen))
 
 
 def try_whitening(
@@ -761,34 +804,46 @@ def try_whitening(
     few directions are easy to fit and easy to agree on. All numbers are tried with few
     members first, and those that are not clearly worse with more.
 
+    Images are seen in two ways, each in all numbers of directions: by their pixels and
+    by scattering features.
+
     Returns
     -------
     settled : Settled
-        With the largest number whose score is close to the lowest. Its members are
-        kept if they have voted on all rows.
+        With the features of lowest score, and the largest number of their directions
+        whose score is close to it. Its members are kept if they have voted on all rows.
     """
-    numbers = numbers_of_directions(n_clusters, rows.shape, wishes.dims)
     sample = draw_sample(len(rows), tried_rows(len(rows), n_clusters), seed)
     points = prepare(rows, unit=True, affine=False)
-    spectrum = leading_spectrum(points.rows, min(numbers[-1] + 1, *rows.shape))
-    if sample is not None:
-        points = replace(points, rows=points.rows[sample])
+    some = points if sample is None else replace(points, rows=points.rows[sample])
     trials = []
-    for number in numbers:
-        directions = whitened_directions(spectrum, number)
-        plan = decide(points, wishes, n_clusters, seed, directions)
-        trials.append(_Trial(number, directions, plan))
+    for seen in _ways_to_see(points.rows, wishes, n_clusters, workers):
+        tried = seen if sample is None else seen.take(sample)
+        trials.append(_Trial(seen, decide(some, wishes, n_clusters, seed, tried)))
     trials = _compare(trials, wishes, seed, workers)
-    tried = _best_first([trial.whitening for trial in trials])
-    best = next(one for one in trials if one.n_directions == tried[0].n_directions)
+    order = _best_first([trial.whitening for trial in trials])
+    best = trials[order[0]]
     return Settled(
         n_clusters,
         affine=False,
         unit=True,
-        directions=best.directions,
-        whitenings=tried,
+        seen=best.seen,
+        whitenings=tuple(trials[i].whitening for i in order),
         ensemble=best.ensemble if sample is None else None,
     )
+
+
+def _ways_to_see(
+    points: NDArray[np.floating], wishes: Wishes, n_clusters: int, workers: Workers
+) -> Iterator[Coordinates]:
+    """Yield the points in each number of directions; images also by their features."""
+    yield from _whitened(points, tried_numbers(wishes, n_clusters, points.shape))
+    if wishes.image_shape is not None:
+        scattering = Scattering(wishes.image_shape)
+        with workers.stage("scattering"):
+            features = replace(scattering, n_jobs=workers.n_jobs)(points)
+        numbers = tried_numbers(wishes, n_clusters, features.shape)
+        yield from _whitened(features, numbers, scattering=scattering)
 
 
 def _compare(
@@ -857,7 +912,8 @@ def _mean_score(
     labels, score = cuts[number], wishes.cut.score or score_cut
     if labels is None:
         return float("inf")
-    return fmean(total_of(score(labels, one)) for one in evidence)
+    judged = [score(labels, one) for one in evidence]
+    return fmean(total_of(getattr(one, "between_views", one)) for one in judged)
 
 
 def _run(
@@ -874,19 +930,24 @@ def _run(
     return run_members(plan.seen.points, seed, member, n_members, workers, known=known)
 
 
-def _best_first(tried: Sequence[Whitening]) -> tuple[Whitening, ...]:
-    """Put first the largest number of directions whose score is close to the lowest.
+def _best_first(tried: Sequence[Whitening]) -> list[int]:
+    """Return the order of what was tried, best first.
 
-    Numbers that were given up with fewer members are not compared with the others: they
-    come last.
+    The best is the largest number of directions with a score close to the lowest, of
+    the same features. Numbers that were given up with fewer members are not compared
+    with the others: they come last.
     """
-    by_score = sorted(tried, key=lambda one: (-one.n_members, one.score))
-    asked, lowest = by_score[0].n_members, by_score[0].score
-    best = max(
-        (one for one in tried if one.n_members == asked),
-        key=lambda one: (one.score <= lowest + WHITENING.equal, one.n_directions),
+    order = sorted(
+        range(len(tried)), key=lambda i: (-tried[i].n_members, tried[i].score)
     )
-    return (best, *(one for one in by_score if one is not best))
+    first = tried[order[0]]
+    best = max(
+        i
+        for i, one in enumerate(tried)
+        if (one.n_members, one.features) == (first.n_members, first.features)
+        and one.score <= first.score + WHITENING.equal
+    )
+    return [best, *(i for i in order if i != best)]
 
 
 # --- How many clusters ----------------------------------------------------------------
@@ -907,7 +968,7 @@ def _find_count(
     def score_around(guess: int) -> tuple[Count, ...]:
         settled = _settle_given(rows, wishes, guess, seed, quiet)
         points = prepare(rows, unit=settled.unit, affine=settled.affine)
-        plan = decide(points, wishes, guess, seed, settled.directions)
+        plan = decide(points, wishes, guess, seed, settled.seen)
         ensemble = _run(plan, wishes, n_members, seed, quiet)
         _, _, options = ensemble.origin
         judges = run_members(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -18,6 +18,7 @@ from ekss.core.linalg import (
     unit_rows,
     whitening_scales,
 )
+from ekss.preprocessing import Scattering2D
 
 if TYPE_CHECKING:
     from ekss.core.completion import Completion
@@ -249,6 +250,86 @@ def power_of_two(largest: float) -> float:
 
 
 @dataclass(frozen=True)
+class Scattering:
+    """Scattering features of images, at unit length.
+
+    The features hardly change where an image is shifted or bent a little, which takes
+    its pixels out of their subspace.
+
+    Attributes
+    ----------
+    image_shape : (int, int)
+        Height and width of the images whose pixels the points are.
+    n_jobs : int or None
+        Threads.
+    """
+
+    # With fewer pixels along the shorter side there is one scale, and no path of two
+    # wavelets.
+    SMALLEST_SIDE: ClassVar[int] = 16
+
+    image_shape: tuple[int, int]
+    n_jobs: int | None = None
+
+    @property
+    def n_scales(self) -> int:
+        """Scales of the wavelets: four to eight windows along the shorter side."""
+        return min(_MOST_SCALES, int(math.log2(min(self.image_shape))) - 2)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features of an image."""
+        blank = np.zeros((1, math.prod(self.image_shape)))
+        return len(self._transformer.fit(blank).get_feature_names_out())
+
+    @property
+    def _transformer(self) -> Scattering2D:
+        return Scattering2D(
+            self.n_scales, image_shape=self.image_shape, n_jobs=self.n_jobs
+        )
+
+    def __call__(self, points: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Return the features of these points."""
+        return unit_rows(self._transformer.fit_transform(points))
+
+
+# Features of images whose short side has more than 128 pixels are taken at more places
+# instead: further scales would add many paths.
+_MOST_SCALES = 5
+
+
+@dataclass(frozen=True)
+class View:
+    """How members and judges see points: along some directions.
+
+    Attributes
+    ----------
+    directions : ndarray of shape (n_features, n_kept)
+        As columns.
+    unit : bool
+        Whether points are scaled to unit length in these coordinates.
+    scattering : Scattering or None
+        What is seen of images instead of their pixels; the directions are then those
+        of its features.
+    """
+
+    directions: NDArray[np.floating]
+    unit: bool = False
+    scattering: Scattering | None = None
+
+    def __call__(self, points: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Return what is seen of points, prepared as for the fit."""
+        if self.scattering is not None:
+            points = self.scattering(points)
+        return self.along(points)
+
+    def along(self, features: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Return the coordinates of points, or of their features if these are seen."""
+        inside = features @ self.directions.astype(features.dtype, copy=False)
+        return unit_rows(inside) if self.unit else inside
+
+
+@dataclass(frozen=True)
 class Coordinates:
     """Points in leading principal coordinates: what members and judges work on.
 
@@ -258,16 +339,13 @@ class Coordinates:
     outside : ndarray of shape (n_samples,) or None
         Squared length of each point outside the coordinates; None where all are kept,
         or where only what is inside counts.
-    directions : ndarray of shape (n_features, n_kept) or None
-        Directions of the coordinates, as columns; None where they are the features.
-    unit : bool
-        Whether points are scaled to unit length in these coordinates.
+    view : View or None
+        How the coordinates are found; None where they are the features.
     """
 
     points: NDArray[np.floating]
     outside: NDArray[np.floating] | None = None
-    directions: NDArray[np.floating] | None = None
-    unit: bool = False
+    view: View | None = None
 
     def take(self, rows: NDArray[np.integer]) -> Coordinates:
         """Return some of the points."""
@@ -278,17 +356,9 @@ class Coordinates:
 
     def of(self, points: NDArray[np.floating]) -> NDArray[np.floating]:
         """Return these coordinates of further points, prepared as the others were."""
-        if self.directions is not None:
-            points = in_coordinates(points, self.directions, unit=self.unit)
+        if self.view is not None:
+            points = self.view(points)
         return np.ascontiguousarray(points, self.points.dtype)
-
-
-def in_coordinates(
-    points: NDArray[np.floating], directions: NDArray[np.floating], *, unit: bool
-) -> NDArray[np.floating]:
-    """Return coordinates of points along some directions, at unit length if wanted."""
-    inside = points @ directions.astype(points.dtype, copy=False)
-    return unit_rows(inside) if unit else inside
 
 
 def whitened_directions(spectrum: Spectrum, count: int) -> NDArray[np.float64]:
@@ -365,7 +435,9 @@ def leading_coordinates(
     inside = np.ascontiguousarray(points @ directions)
     outside = np.maximum(squared_norms(points) - squared_norms(inside), 0)
     return Coordinates(
-        inside.astype(dtype, copy=False), outside.astype(dtype, copy=False), directions
+        inside.astype(dtype, copy=False),
+        outside.astype(dtype, copy=False),
+        View(directions),
     )
 
 

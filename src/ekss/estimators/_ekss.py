@@ -11,6 +11,7 @@ from ekss.core.ksubspaces import STARTS, UPDATES
 from ekss.ensemble.chain import Clustering, EarlierFit, check_memory, cluster
 from ekss.ensemble.cut import CutOptions
 from ekss.ensemble.decide import Wishes
+from ekss.ensemble.prepare import Scattering
 from ekss.ensemble.vote import KSSMember, MemberFunction, enough_rows
 from ekss.estimators._base import (
     SubspaceClusterer,
@@ -31,6 +32,7 @@ from ekss.estimators._base import (
     store,
     warn_of_doubts,
 )
+from ekss.preprocessing import Scattering2D
 from ekss.runtime.rows import LabelStore, MemoryRows, Rows, draw_sample
 from ekss.runtime.workers import one_blas_thread
 
@@ -82,6 +84,12 @@ class EKSS(SubspaceClusterer):
         ``normalize``. "auto" does so where points have a direction in common, as images
         have, and tries several numbers on a sample (``whitenings_``); not for affine
         subspaces, or without ``normalize``. 0 leaves points as they are.
+    image_shape : (int, int) or None, default=None
+        Height and width of the images whose pixels the rows are; one of them may be -1.
+        Members then see images by their pixels or by scattering features
+        (:class:`~ekss.preprocessing.Scattering2D`), which hardly change where an image
+        is shifted or bent a little: what suits them is found as the number of
+        directions is (``whitenings_``). None tries pixels alone.
     outliers : float, "auto" or None, default=None
         Which points get the label -1 in place of a cluster, in ``fit`` and ``predict``:
         a share of them in (0, 0.5], those of highest ``outlier_scores_`` (scikit-learn
@@ -159,11 +167,13 @@ class EKSS(SubspaceClusterer):
         empty.
     n_directions_ : int
         Number of directions in which points were whitened; 0 if they were not.
+    features_ : {"rows", "scattering"}
+        What members have seen: the rows as they are, or scattering features of images.
     whitenings_ : tuple of Whitening
-        The numbers of directions that "auto" has tried, the chosen one first, with
-        ``n_directions``, ``score`` and ``n_members``. Scores of different ``n_members``
-        cannot be compared: numbers that were clearly worse were given up with few
-        members. Empty where nothing was tried.
+        The numbers of directions that were tried, the chosen one first, with
+        ``n_directions``, ``score``, ``n_members`` and ``features``. Scores of different
+        ``n_members`` cannot be compared: numbers that were clearly worse were given up
+        with few members. Empty where nothing was tried.
     agreement_ : float or None
         With ``n_members="auto"``: share of points to which two halves of the members
         give the same cluster, where it was measured last.
@@ -222,6 +232,7 @@ class EKSS(SubspaceClusterer):
         affine: bool | str = "auto",
         normalize: bool | str = "auto",
         whiten: int | str = "auto",
+        image_shape: tuple[int, int] | None = None,
         outliers: float | str | None = None,
         n_neighbors: int | str = "auto",
         cut: CutOptions | None = None,
@@ -240,6 +251,7 @@ class EKSS(SubspaceClusterer):
         self.affine = affine
         self.normalize = normalize
         self.whiten = whiten
+        self.image_shape = image_shape
         self.outliers = outliers
         self.n_neighbors = n_neighbors
         self.cut = cut
@@ -346,20 +358,56 @@ class EKSS(SubspaceClusterer):
                 f"dimension {dims[1]}; choose at least whiten={dims[1] + 1}, a smaller "
                 "subspace_dim, or whiten='auto'"
             )
+        affine = bool_or_auto("affine", self.affine)
+        normalize = bool_or_auto("normalize", self.normalize)
+        images = self._checked_image_shape(n_features, affine, normalize, whiten)
         return Wishes(
             n_clusters=n_clusters,
             dims=dims,
             n_members=int_or_auto("n_members", self.n_members, 1),
             member=member,
-            affine=bool_or_auto("affine", self.affine),
-            normalize=bool_or_auto("normalize", self.normalize),
+            affine=affine if images is None else False,
+            normalize=normalize,
             whiten=whiten,
+            image_shape=images,
             n_neighbors=int_or_auto(
                 "n_neighbors", self.n_neighbors, 1, n_samples - 1, limit="n_samples-1"
             ),
             cut=cut,
             outliers=check_outliers(self.outliers),
         )
+
+    def _checked_image_shape(
+        self,
+        n_pixels: int,
+        affine: bool | None,
+        normalize: bool | None,
+        whiten: int | None,
+    ) -> tuple[int, int] | None:
+        """Return height and width of the images; None if rows are not seen as such."""
+        given = self.image_shape
+        if given is None:
+            return None
+        blank = np.zeros((1, n_pixels))
+        shape: tuple[int, int] = Scattering2D(image_shape=given).fit(blank).image_shape_
+        if min(shape) < Scattering.SMALLEST_SIDE:
+            raise ValueError(
+                f"image_shape={given!r} is too small for scattering features, which "
+                f"need {Scattering.SMALLEST_SIDE} pixels along the shorter side; leave "
+                "image_shape at None"
+            )
+        unfit = {
+            "affine": affine is True,
+            "normalize": normalize is False,
+            "whiten": whiten == 0,
+        }
+        for name in (name for name, is_so in unfit.items() if is_so):
+            raise ValueError(
+                f"{name}={getattr(self, name)!r} cannot be combined with "
+                f"image_shape={given!r}: images are seen at unit length, whitened, "
+                f"near linear subspaces; leave {name} at 'auto', or image_shape at None"
+            )
+        return shape
 
 
 def _check_member(member: Any, n_samples: int) -> None:
@@ -432,6 +480,7 @@ def _fitted(found: Clustering, sample: NDArray[np.int64] | None) -> dict[str, An
         "candidates_": chosen.candidates,
         "counts_": settled.counts,
         "n_directions_": settled.n_directions,
+        "features_": settled.features,
         "whitenings_": settled.whitenings,
         "agreement_": ensemble.agreement,
         "sample_": sample,

@@ -224,10 +224,11 @@ class Rates:
     cut_start: float = 1.5e7  # a graph that is cut in all ways, whatever its size
     step: float = 5e4  # an iteration of a member, whatever the data
     moment: float = 0.1  # one multiplication, when missing entries are filled in
+    scatter: float = 400.0  # one scattering feature of one image
     judge: float = 2500.0  # one point, when one cut is judged
     # Cuts that are judged, of each graph.
     cuts_per_graph: int = 5
-    # Share of the members that a trial of components usually takes.
+    # Share of the members that a trial of directions usually takes.
     tried_members: float = 0.65
 
 
@@ -266,7 +267,9 @@ class Work:
     single : bool
         Whether members are likely to work in float32 whatever the data are.
     n_trials : int
-        Numbers of components whose removal may be tried; 0 where none is.
+        Numbers of directions that may be tried; 0 where none is.
+    image_features : int
+        Scattering features of an image; 0 where rows are not seen as images.
     missing : bool
         Whether entries are missing, as far as that is known before the rows are read.
     likely_members, likely_candidates, likely_dim, likely_features : int or None
@@ -291,6 +294,7 @@ class Work:
     double: bool = False
     single: bool = False
     n_trials: int = 0
+    image_features: int = 0
     missing: bool = False
     likely_members: int | None = None
     likely_candidates: int | None = None
