@@ -25,17 +25,18 @@ def model(n_clusters=3, **params):
 
 @pytest.fixture(scope="module")
 def textures():
-    """Stripes of three orientations, several widths each, at random places."""
+    """Stripes of about three orientations, of several widths, at random places."""
     rng = np.random.default_rng(0)
     down, across = np.mgrid[: SHAPE[0], : SHAPE[1]]
     target = np.repeat(np.arange(3), 40)
     images = []
     for k in target:
-        along = np.cos(np.pi * k / 3) * down + np.sin(np.pi * k / 3) * across
-        waves = 2 * np.pi * rng.uniform(0.12, 0.3, (4, 1, 1)) * along
-        images.append(np.cos(waves + rng.uniform(0, 7, (4, 1, 1))).sum(axis=0))
-    X = 4 + np.reshape(images, (len(target), -1))
-    return X + 0.05 * rng.standard_normal(X.shape), target
+        angle = np.pi * k / 3 + rng.uniform(-0.35, 0.35)
+        along = np.cos(angle) * down + np.sin(angle) * across
+        waves = 2 * np.pi * rng.uniform(0.1, 0.4, (8, 1, 1)) * along
+        images.append(np.cos(waves + rng.uniform(0, 7, (8, 1, 1))).sum(axis=0))
+    X = 10 + np.reshape(images, (len(target), -1))
+    return X + 0.5 * rng.standard_normal(X.shape), target
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +46,7 @@ def fitted(textures):
 
 def test_textures_are_told_apart_by_their_features(textures, fitted):
     assert fitted.features_ == "scattering"
-    assert clustering_error(textures[1], fitted.labels_) == 0
+    assert clustering_error(textures[1], fitted.labels_) <= 0.02
 
 
 def test_pixels_and_features_are_tried_in_all_numbers_of_directions(fitted):

@@ -143,8 +143,8 @@ class CutScore:
         return float(parts @ list(EXPONENTS.values()))
 
     @property
-    def between_views(self) -> float:
-        """Total without the residual, which depends on how points are seen."""
+    def contrast(self) -> float:
+        """Total without the residual, whose size depends on the features."""
         return self.total - EXPONENTS["residual"] * float(np.log(self.residual))
 
 

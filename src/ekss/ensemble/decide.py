@@ -494,6 +494,8 @@ class _WhiteningRules:
     # Scores this close count as equal, and the largest number is taken: too few
     # directions do more harm than too many.
     equal: float = 0.1
+    # Contrasts of the same cut differ by rounding errors; pixels are then preferred.
+    rounding: float = 1e-6
     # Rows summed at once: 8 MB, which stay in cache.
     block_entries: int = 2**20
 
@@ -547,15 +549,17 @@ class Whitening:
     n_directions : int
         The number.
     score : float
-        Of the best cut of the points in so many directions: overlap and dissent
-        (:class:`CutScore`), judged in all numbers of directions that were still
-        compared; lower is better. Only scores of the same number of members can be
-        compared.
+        Of the best cut of the points in so many directions, the mean of its scores in
+        all numbers of directions that were still compared; lower is better. Only scores
+        of the same number of members can be compared.
     n_members : int
         Members that voted in the trial: fewer where it was soon clear that another
         number of directions is better.
     features : {"rows", "scattering"}
         What the directions are of: the rows, or scattering features of images.
+    contrast : float
+        The mean of the scores without the residual (:class:`CutScore`), by which
+        features are compared.
 
     Examples
     --------
@@ -569,6 +573,7 @@ class Whitening:
     score: float
     n_members: int
     features: str = "rows"
+    contrast: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -767,7 +772,7 @@ class _Trial:
         Of those on which the trial is made.
     ensemble : Ensemble or None
         Members that have voted so far.
-    score : float
+    score, contrast : float
         Of the best cut of their votes, judged in all ways to see the points.
     """
 
@@ -775,6 +780,7 @@ class _Trial:
     plan: Plan
     ensemble: Ensemble | None = None
     score: float = float("inf")
+    contrast: float = float("inf")
 
     @property
     def evidence(self) -> Evidence:
@@ -785,8 +791,13 @@ class _Trial:
     @property
     def whitening(self) -> Whitening:
         n_members = 0 if self.ensemble is None else self.ensemble.labels.shape[1]
-        number = self.seen.points.shape[1]
-        return Whitening(number, self.score, n_members, _features_of(self.seen))
+        return Whitening(
+            self.seen.points.shape[1],
+            self.score,
+            n_members,
+            _features_of(self.seen),
+            self.contrast,
+        )
 
 
 def try_whitening(
@@ -810,8 +821,9 @@ def try_whitening(
     Returns
     -------
     settled : Settled
-        With the features of lowest score, and the largest number of their directions
-        whose score is close to it. Its members are kept if they have voted on all rows.
+        With the features of lowest contrast, and the largest number of directions whose
+        score is close to their lowest. Its members are kept if they have voted on all
+        rows.
     """
     sample = draw_sample(len(rows), tried_rows(len(rows), n_clusters), seed)
     points = prepare(rows, unit=True, affine=False)
@@ -866,11 +878,10 @@ def _compare(
             evidence = [trial.evidence for trial in asked]
             best = partial(_best_cut, asked, evidence, wishes, seed)
             cuts = list(quiet.map(best, len(left), "cuts"))
-            judge = partial(_mean_score, cuts, evidence, wishes)
-            for i, mean in zip(
-                left, quiet.map(judge, len(left), "choice"), strict=True
-            ):
-                trials[i] = replace(trials[i], score=mean)
+            judge = partial(_mean_scores, cuts, evidence, wishes)
+            judged = quiet.map(judge, len(left), "choice")
+            for i, (score, contrast) in zip(left, judged, strict=True):
+                trials[i] = replace(trials[i], score=score, contrast=contrast)
             lowest = min(trials[i].score for i in left)
             left = [i for i in left if trials[i].score <= lowest + WHITENING.hopeless]
             if len(left) == 1 or n_members == rounds[-1]:
@@ -902,18 +913,23 @@ def _best_cut(
     return None if chosen is None else chosen.labels
 
 
-def _mean_score(
+def _mean_scores(
     cuts: Sequence[NDArray[np.int64] | None],
     evidence: Sequence[Evidence],
     wishes: Wishes,
     number: int,
-) -> float:
-    """Judge the cut of one trial by the points and votes of each, itself included."""
+) -> tuple[float, float]:
+    """Judge the cut of one trial by the points and votes of each, itself included.
+
+    Returns the mean of its scores, and of their contrasts where they have any.
+    """
     labels, score = cuts[number], wishes.cut.score or score_cut
     if labels is None:
-        return float("inf")
+        return float("inf"), float("inf")
     judged = [score(labels, one) for one in evidence]
-    return fmean(total_of(getattr(one, "between_views", one)) for one in judged)
+    totals = [total_of(one) for one in judged]
+    contrasts = [getattr(one, "contrast", total_of(one)) for one in judged]
+    return fmean(totals), fmean(contrasts)
 
 
 def _run(
@@ -933,20 +949,20 @@ def _run(
 def _best_first(tried: Sequence[Whitening]) -> list[int]:
     """Return the order of what was tried, best first.
 
-    The best is the largest number of directions with a score close to the lowest, of
-    the same features. Numbers that were given up with fewer members are not compared
-    with the others: they come last.
+    Features of lowest contrast come first; of them, the largest number of directions
+    with a score close to the lowest. Numbers that were given up with fewer members are
+    not compared with the others: they come last.
     """
     order = sorted(
         range(len(tried)), key=lambda i: (-tried[i].n_members, tried[i].score)
     )
-    first = tried[order[0]]
-    best = max(
-        i
-        for i, one in enumerate(tried)
-        if (one.n_members, one.features) == (first.n_members, first.features)
-        and one.score <= first.score + WHITENING.equal
-    )
+    most = tried[order[0]].n_members
+    left = [i for i, one in enumerate(tried) if one.n_members == most]
+    lowest = min(tried[i].contrast for i in left) + WHITENING.rounding
+    features = next(tried[i].features for i in left if tried[i].contrast <= lowest)
+    left = [i for i in left if tried[i].features == features]
+    near = min(tried[i].score for i in left) + WHITENING.equal
+    best = max(i for i in left if tried[i].score <= near)
     return [best, *(i for i in order if i != best)]
 
 
