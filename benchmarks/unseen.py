@@ -1,0 +1,169 @@
+"""What whitening and scattering features are worth on images no rule was set on.
+
+Classes or images are drawn anew for each draw. Every fit is a row of
+docs/results/unseen.csv; rows that are there already are not computed again, so a run
+can be stopped and continued, and ``--fresh`` begins anew. With Python:
+``python benchmarks/unseen.py``; the data sets are those of ``ekss data fetch``.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from itertools import product
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from ekss import EKSS
+from ekss.benchmarks._versions import code_of, libraries_in, provenance, version_line
+from ekss.core.linalg import unit_rows
+from ekss.datasets import fetch_coil100, fetch_eyaleb, fetch_mnist
+from ekss.ensemble import decide
+from ekss.metrics import clustering_error
+from rows import RowFile
+
+RESULTS = Path(__file__).parents[1] / "docs" / "results"
+PAGE = RESULTS / "unseen.md"
+ROWS = RowFile(
+    RESULTS / "unseen.csv",
+    ("case", "variant", "draw"),
+    ("error", "features", "directions", "seconds"),
+)
+DRAWS = 5
+# Loader, classes and images that are drawn (None for all), height and width.
+CASES: dict[str, tuple[Any, int | None, int | None, tuple[int, int]]] = {
+    "20 objects of COIL-100": (fetch_coil100, 20, None, (32, 32)),
+    "10 people of Yale B": (fetch_eyaleb, 10, None, (48, 42)),
+    "2000 training images of MNIST": (
+        lambda: fetch_mnist(subset="train"),
+        None,
+        2000,
+        (28, 28),
+    ),
+}
+VARIANTS = (
+    "not whitened",
+    "number of directions by its own score",
+    "the default",
+    "images as images",
+)
+
+
+@cache
+def loaded(case: str) -> tuple[np.ndarray, np.ndarray]:
+    found = CASES[case][0]()
+    return found.data.reshape(len(found.data), -1), np.asarray(found.target)
+
+
+def points_of(case: str, draw: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the drawn images as rows of unit length, and their classes."""
+    X, y = loaded(case)
+    _, n_classes, n_images, _ = CASES[case]
+    rng = np.random.default_rng(draw)
+    rows = np.arange(len(X))
+    if n_classes is not None:
+        rows = np.flatnonzero(np.isin(y, rng.permutation(np.unique(y))[:n_classes]))
+    if n_images is not None:
+        rows = np.sort(rng.permutation(rows)[:n_images])
+    return unit_rows(X[rows].astype(np.float32)), y[rows]
+
+
+def _own_scores(cuts: Any, evidence: Any, wishes: Any, number: int) -> Any:
+    """Judge the cut of a trial by its own points and votes alone."""
+    return decide._mean_scores([cuts[number]], [evidence[number]], wishes, 0)
+
+
+def measure(case: str, variant: str, draw: int) -> dict[str, Any]:
+    X, y = points_of(case, draw)
+    params: dict[str, Any] = {}
+    if variant == "not whitened":
+        params = {"whiten": 0}
+    elif variant == "images as images":
+        params = {"image_shape": CASES[case][3]}
+    judged, equal = decide._mean_scores, decide.WHITENING
+    if variant == "number of directions by its own score":
+        decide._mean_scores = _own_scores
+        decide.WHITENING = replace(equal, equal=0.0)
+    started = perf_counter()
+    try:
+        model = EKSS(len(np.unique(y)), random_state=draw, **params).fit(X)
+    finally:
+        decide._mean_scores, decide.WHITENING = judged, equal
+    return {
+        "error": 100 * clustering_error(y, model.labels_),
+        "features": model.features_,
+        "directions": model.n_directions_,
+        "seconds": perf_counter() - started,
+    }
+
+
+def table(rows: list[dict[str, str]]) -> Iterator[str]:
+    yield "| data | variant | mean error % | each draw | features | seconds |"
+    yield "|---|---|---:|---|---|---:|"
+    for case, variant in product(CASES, VARIANTS):
+        own = [row for row in rows if (row["case"], row["variant"]) == (case, variant)]
+        if not own:
+            continue
+        errors = [float(row["error"]) for row in own]
+        each = ", ".join(f"{error:.1f}" for error in errors)
+        seen = sum(row["features"] == "scattering" for row in own)
+        features = f"scattering in {seen} of {len(own)}" if seen else "pixels"
+        seconds = np.mean([float(row["seconds"]) for row in own])
+        yield (
+            f"| {case} | {variant} | {np.mean(errors):.2f} | {each} | {features} | "
+            f"{seconds:.0f} |"
+        )
+
+
+def write_page() -> None:
+    rows = list(ROWS.known().values())
+    page = [
+        "# Images that no rule was set on",
+        "",
+        version_line(
+            [row["code"] for row in rows], [libraries_in(provenance())], what="fits"
+        ),
+        "",
+        "Made by `python benchmarks/unseen.py`: `EKSS(K)` on pixels at unit length, "
+        "without labels. The rules for [whitening](../choosing.md#which-preprocessing) "
+        "and for scattering features were set on COIL-20, all of Yale B, USPS and "
+        "scikit-learn's digits; here classes of COIL-100 and people of Yale B are "
+        "drawn at random, and images of MNIST's training set. Each draw has its own "
+        "seed.",
+        "",
+        '"Number of directions by its own score" chooses it without the other numbers '
+        "as judges; the default asks all of them. Seconds are those of a machine with "
+        "other work.",
+        "",
+        *table(rows),
+    ]
+    PAGE.write_text("\n".join(page).rstrip() + "\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cases", nargs="*", choices=list(CASES), default=list(CASES))
+    parser.add_argument("--draws", type=int, default=DRAWS)
+    parser.add_argument("--fresh", action="store_true", help="forget earlier rows")
+    parser.add_argument("--page", action="store_true", help="only write the page")
+    given = parser.parse_args()
+    if given.fresh:
+        ROWS.path.unlink(missing_ok=True)
+    if not given.page:
+        wanted = (
+            (case, variant, str(draw))
+            for draw, case, variant in product(
+                range(given.draws), given.cases, VARIANTS
+            )
+        )
+        ROWS.add(wanted, lambda key: measure(key[0], key[1], int(key[2])), code_of())
+    write_page()
+
+
+if __name__ == "__main__":
+    main()
