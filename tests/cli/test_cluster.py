@@ -133,6 +133,41 @@ def test_number_of_whitened_directions_reaches_the_estimator(ekss, files, plante
     assert "whitened in 6 directions" in ended.out
 
 
+def test_images_are_seen_as_images(ekss, files):
+    rng = np.random.default_rng(0)
+    faces = make_faces_under_light(3, 10, image_shape=(16, 16), random_state=rng)
+    np.save(files / "stack.npy", faces.data.reshape(-1, 16, 16))
+    words = ("-k", 3, "--as-images", "-o", "labels.npy", *FAST)
+    ended = ekss("cluster", "stack.npy", *words, "--report", "faces.html", "--json")
+    summary = json.loads(ended.out)
+    model = EKSS(3, n_members=20, image_shape=(16, 16), random_state=0)
+    model.fit(faces.data)
+    np.testing.assert_array_equal(np.load(files / "labels.npy"), model.labels_)
+    assert summary["features"] == model.features_
+    page = (files / "faces.html").read_text()
+    assert "seen by members" in page
+    assert "lower is better" in page
+    np.save(files / "rows.npy", faces.data)
+    assert "whitened in" in ekss("cluster", "stack.npy", *words).out
+    sized = ("--image-size", "16x16")
+    assert ekss("cluster", "rows.npy", *words, *sized).code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "--as-images: points.npy does not tell the size of its images"),
+        (("--image-size", "3x4"), "--as-images (3, 4) is too small"),
+        (("--image-size", "3x4", "--preprocess", "unit"), "leave out one of the two"),
+        (("--method", "tsc"), "--as-images is not known to method tsc"),
+    ],
+)
+def test_what_cannot_be_seen_as_images_is_refused(ekss, files, words, message):
+    ended = ekss("cluster", "points.npy", "-k", 3, "--as-images", *words)
+    assert ended.code != 0
+    assert message in " ".join(ended.err.split())
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -125,6 +125,14 @@ def cluster(
             autocompletion=shared.one_of("auto"),
         ),
     ] = None,
+    as_images: Annotated[
+        bool,
+        shared.work(
+            "--as-images",
+            help="See images as images (ekss): try scattering features, which bear "
+            "small shifts, beside the pixels, and take what suits them.",
+        ),
+    ] = False,
     outliers: Annotated[
         str | None,
         shared.work(
@@ -214,6 +222,7 @@ def cluster(
             max_iter=at_least("--max-iter", max_iter, least=0),
             affine=affine,
             whiten=None if whiten is None else number_or_auto("--whiten", whiten, 0),
+            as_images=as_images or None,
             outliers=share_or_auto("--outliers", outliers),
             max_samples=at_least("--max-samples", max_samples),
             memory_limit=memory_limit,
@@ -233,6 +242,7 @@ def _run(request: Request, voice: out.Voice) -> None:
     estimator = task.estimator(request.method, show=not voice.silent)
     _check_files(request)
     found = task.read(voice)
+    estimator = task.sized(estimator, found)
     voice.plan(_plan(request, found))
     doubted = doubts(found, task.steps)
     voice.warn(doubted)
@@ -265,6 +275,7 @@ def _run(request: Request, voice: out.Voice) -> None:
         "n_clusters": len(clusters),
         "n_members": getattr(estimator, "n_members_", None),
         "n_directions": getattr(estimator, "n_directions_", 0),
+        "features": getattr(estimator, "features_", "rows"),
         "n_outliers": int((estimator.labels_ < 0).sum()),
         "clusters": clusters,
         "seconds": seconds,
@@ -387,7 +398,9 @@ def _found(estimator: Any) -> str:
     if hasattr(estimator, "n_members_"):
         words.append(out.counted(estimator.n_members_, "member"))
     if getattr(estimator, "n_directions_", 0):
-        words.append(f"whitened in {out.counted(estimator.n_directions_, 'direction')}")
+        seen = "scattering features " if estimator.features_ == "scattering" else ""
+        number = out.counted(estimator.n_directions_, "direction")
+        words.append(f"{seen}whitened in {number}")
     if getattr(estimator, "outlier_limits_", None) is not None:
         apart = int((estimator.labels_ < 0).sum())
         words.append(f"{out.counted(apart, 'outlier')} (label -1)")

@@ -37,6 +37,7 @@ _PARAMETERS = {
     "max_iter": "max_iter",
     "affine": "affine",
     "whiten": "whiten",
+    "as_images": "image_shape",
     "outliers": "outliers",
     "max_samples": "max_samples",
     "memory_limit": "memory_limit",
@@ -107,6 +108,8 @@ def as_words(params: Mapping[str, Any]) -> list[str]:
     for name, value in params.items():
         if name == "affine":
             words.append("--affine" if value else "--linear")
+        elif name == "image_shape":
+            words += [options[name]] if value else []
         elif name in options:
             shown = "-".join(map(str, value)) if isinstance(value, tuple) else value
             words += [options[name], str(shown)]
@@ -170,6 +173,7 @@ class Task:
                 "method ekss"
             )
         made = {name: v for name, v in self.settings.items() if name in known}
+        made.pop("as_images", None)  # their size is known when they have been read
         params = {_PARAMETERS[name]: value for name, value in made.items()}
         if method == "ekss":
             from ekss import KSSMember
@@ -185,6 +189,23 @@ class Task:
             verbose=int(show),
             **params,
         )
+
+    def sized(self, estimator: Any, found: Read) -> Any:
+        """Tell the estimator the size of the images, if it is to see them as such."""
+        if not self.settings.get("as_images"):
+            return estimator
+        shape = found.points.image_shape
+        if shape is None:
+            raise ValueError(
+                f"--as-images: {found.points.source} does not tell the size of its "
+                "images; pass --image-size, such as 32x24, or a directory of images"
+            )
+        if self.steps:
+            raise ValueError(
+                "--as-images together with --preprocess: images are seen by their own "
+                "pixels; leave out one of the two"
+            )
+        return estimator.set_params(image_shape=shape)
 
     def again(self, command: str, changes: Mapping[str, Any], *rest: str) -> str:
         """Write the command that repeats the task with some parameters changed.

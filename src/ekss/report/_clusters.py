@@ -163,6 +163,7 @@ def draw_run(facts: Facts) -> Panel:
         ("columns not used", ", ".join(facts.unused)),
         ("time", None if facts.seconds is None else duration(facts.seconds)),
         ("members", members),
+        ("seen by members", inputs.seen),
         ("report made", facts.created),
         ("chosen by the method", part("codes", pairs=inputs.choices, empty="nothing")),
         ("given", part("codes", pairs=given, empty="all defaults")),

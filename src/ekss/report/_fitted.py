@@ -164,7 +164,30 @@ class Inputs:
         ]
         if getattr(self.estimator, "whitenings_", ()):
             found.append(("whiten", _shown(self.estimator.n_directions_)))
+            found.append(("features", _shown(self.estimator.features_)))
         return found
+
+    @property
+    def seen(self) -> str:
+        """How members saw the points, and why: in words, empty where as they are."""
+        tried = getattr(self.estimator, "whitenings_", ())
+        if not tried:
+            return ""
+        best = tried[0]
+        numbers = sorted({one.n_directions for one in tried})
+        words = f"whitened in {best.n_directions} directions"
+        if len(numbers) > 1:
+            words += f", of {numbers[0]} to {numbers[-1]} that were tried"
+        names = {"rows": "pixels", "scattering": "scattering features"}
+        others = [one.contrast for one in tried if one.features != best.features]
+        if others:
+            own = min(one.contrast for one in tried if one.features == best.features)
+            other = next(name for key, name in names.items() if key != best.features)
+            words = (
+                f"{names[best.features]}, {words}; {other} had the contrast "
+                f"{min(others):.2f}, these {own:.2f}, and lower is better"
+            )
+        return words
 
     @property
     def unfinished(self) -> int | None:
