@@ -8,6 +8,7 @@ import pytest
 
 from ekss import EKSS, TSC, KSSMember
 from ekss.cli import _methods
+from ekss.datasets import make_faces_under_light
 from ekss.io import read_labels
 from ekss.metrics import clustering_error
 
@@ -134,13 +135,13 @@ def test_number_of_whitened_directions_reaches_the_estimator(ekss, files, plante
 
 
 def test_images_are_seen_as_images(ekss, files):
-    rng = np.random.default_rng(0)
-    faces = make_faces_under_light(3, 10, image_shape=(16, 16), random_state=rng)
-    np.save(files / "stack.npy", faces.data.reshape(-1, 16, 16))
+    faces = make_faces_under_light(3, 10, height=24, random_state=0)
+    shape = faces.image_shape
+    np.save(files / "stack.npy", faces.data.reshape(-1, *shape))
     words = ("-k", 3, "--as-images", "-o", "labels.npy", *FAST)
     ended = ekss("cluster", "stack.npy", *words, "--report", "faces.html", "--json")
     summary = json.loads(ended.out)
-    model = EKSS(3, n_members=20, image_shape=(16, 16), random_state=0)
+    model = EKSS(3, n_members=20, image_shape=shape, random_state=0)
     model.fit(faces.data)
     np.testing.assert_array_equal(np.load(files / "labels.npy"), model.labels_)
     assert summary["features"] == model.features_
@@ -149,7 +150,7 @@ def test_images_are_seen_as_images(ekss, files):
     assert "lower is better" in page
     np.save(files / "rows.npy", faces.data)
     assert "whitened in" in ekss("cluster", "stack.npy", *words).out
-    sized = ("--image-size", "16x16")
+    sized = ("--image-size", "{}x{}".format(*shape))
     assert ekss("cluster", "rows.npy", *words, *sized).code == 0
 
 
