@@ -73,12 +73,12 @@ def points_of(case: str, draw: int) -> tuple[np.ndarray, np.ndarray]:
     return unit_rows(X[rows].astype(np.float32)), y[rows]
 
 
-_mean_scores = decide._mean_scores
+_mean_score = decide._mean_score
 
 
-def _own_scores(cuts: Any, evidence: Any, wishes: Any, number: int) -> Any:
+def _own_score(cuts: Any, evidence: Any, wishes: Any, number: int) -> float:
     """Judge the cut of a trial by its own points and votes alone."""
-    return _mean_scores([cuts[number]], [evidence[number]], wishes, 0)
+    return _mean_score([cuts[number]], [evidence[number]], wishes, 0)
 
 
 def measure(case: str, variant: str, draw: int) -> dict[str, Any]:
@@ -90,13 +90,13 @@ def measure(case: str, variant: str, draw: int) -> dict[str, Any]:
         params = {"image_shape": CASES[case][3]}
     rules = decide.WHITENING
     if variant == "number of directions by its own score":
-        decide._mean_scores = _own_scores
+        decide._mean_score = _own_score
         decide.WHITENING = replace(rules, equal=0.0)
     started = perf_counter()
     try:
         model = EKSS(len(np.unique(y)), random_state=draw, **params).fit(X)
     finally:
-        decide._mean_scores, decide.WHITENING = _mean_scores, rules
+        decide._mean_score, decide.WHITENING = _mean_score, rules
     return {
         "error": 100 * clustering_error(y, model.labels_),
         "features": model.features_,

@@ -8,6 +8,7 @@ import pytest
 
 from ekss import EKSS
 from ekss.core.linalg import unit_rows
+from ekss.datasets import make_faces_under_light
 from ekss.ensemble.chain import estimate, work_of
 from ekss.ensemble.prepare import Coordinates, Scattering, View
 from ekss.metrics import clustering_error
@@ -63,6 +64,22 @@ def test_without_a_shape_rows_are_not_seen_as_images(textures):
     plain = model(image_shape=None).fit(textures[0])
     assert plain.features_ == "rows"
     assert {one.features for one in plain.whitenings_} <= {"rows"}
+
+
+def test_faces_are_seen_by_their_pixels_as_without_a_shape():
+    faces = make_faces_under_light(4, 20, random_state=0)
+    images = model(4, image_shape=faces.image_shape).fit(faces.data)
+    plain = model(4, image_shape=None).fit(faces.data)
+    assert images.features_ == "rows"
+    np.testing.assert_array_equal(images.labels_, plain.labels_)
+    assert images.n_directions_ == plain.n_directions_
+    tried = [one for one in images.whitenings_ if one.features == "rows"]
+    assert [replace(one, contrast=None) for one in tried] == list(plain.whitenings_)
+
+
+def test_features_must_be_clearly_better(fitted):
+    best = {one.features: one.contrast for one in fitted.whitenings_ if one.contrast}
+    assert best["scattering"] < best["rows"] - 0.1
 
 
 def test_a_given_number_of_directions_leaves_the_features_to_choose(textures):

@@ -140,18 +140,6 @@ def test_lowest_score_comes_first_and_of_nearly_equal_ones_the_most_directions()
     assert _best_first([Whitening(n, float("inf"), 100) for n in (1, 2)]) == [1, 0]
 
 
-def test_features_of_the_lowest_contrast_come_first():
-    tried = [
-        Whitening(5, 0.9, 100, "rows", 2.0),
-        Whitening(5, 1.2, 100, "scattering", 1.5),
-        Whitening(7, 1.0, 100, "scattering", 1.9),
-        Whitening(9, 1.0, 25, "scattering", 1.0),
-    ]
-    assert _best_first(tried) == [2, 0, 1, 3]
-    even = [replace(one, contrast=1.5 + i * 1e-9) for i, one in enumerate(tried[::-1])]
-    assert _best_first(even[::-1]) == [0, 2, 1, 3]
-
-
 def test_every_cut_is_judged_in_every_number_of_directions(leaning):
     judged = {}
 

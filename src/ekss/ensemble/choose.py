@@ -260,6 +260,11 @@ def total_of(score: Any) -> float:
     return float(total)
 
 
+def contrast_of(score: Any) -> float:
+    """Return the contrast of a score, or the number it stands for if it has none."""
+    return total_of(getattr(score, "contrast", score))
+
+
 def fit_quality(
     labels: NDArray[np.int64], n_clusters: int, evidence: Evidence
 ) -> tuple[float, float]:

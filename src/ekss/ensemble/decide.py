@@ -9,11 +9,12 @@ coordinates and numbers of neighbours.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import ceil, sqrt
 from statistics import fmean
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from ekss.core.ksubspaces import MemberOptions
 from ekss.core.linalg import leading_spectrum, unit_rows
 from ekss.ensemble.choose import (
     Evidence,
+    contrast_of,
     cut_and_choose,
     gather_evidence,
     judge_all,
@@ -492,10 +494,8 @@ class _WhiteningRules:
     fewest_rows: int = 2000
     rows_per_cluster: int = 100
     # Scores this close count as equal, and the largest number is taken: too few
-    # directions do more harm than too many.
+    # directions do more harm than too many. So do contrasts, and pixels are taken.
     equal: float = 0.1
-    # Contrasts of the same cut differ by rounding errors; pixels are then preferred.
-    rounding: float = 1e-6
     # Rows summed at once: 8 MB, which stay in cache.
     block_entries: int = 2**20
 
@@ -557,9 +557,10 @@ class Whitening:
         number of directions is better.
     features : {"rows", "scattering"}
         What the directions are of: the rows, or scattering features of images.
-    contrast : float
-        The mean of the scores without the residual (:class:`CutScore`), by which
-        features are compared.
+    contrast : float or None
+        Of the best number of directions, where features were compared: the mean of its
+        scores without the residual (:class:`CutScore`), in all views of all features
+        that were compared last; lower is better.
 
     Examples
     --------
@@ -573,7 +574,7 @@ class Whitening:
     score: float
     n_members: int
     features: str = "rows"
-    contrast: float = 0.0
+    contrast: float | None = None
 
 
 @dataclass(frozen=True)
@@ -772,15 +773,18 @@ class _Trial:
         Of those on which the trial is made.
     ensemble : Ensemble or None
         Members that have voted so far.
+    labels : ndarray or None
+        The best cut of their votes.
     score, contrast : float
-        Of the best cut of their votes, judged in all ways to see the points.
+        As in :class:`Whitening`.
     """
 
     seen: Coordinates
     plan: Plan
     ensemble: Ensemble | None = None
+    labels: NDArray[np.int64] | None = None
     score: float = float("inf")
-    contrast: float = float("inf")
+    contrast: float | None = None
 
     @property
     def evidence(self) -> Evidence:
@@ -815,53 +819,61 @@ def try_whitening(
     few directions are easy to fit and easy to agree on. All numbers are tried with few
     members first, and those that are not clearly worse with more.
 
-    Images are seen in two ways, each in all numbers of directions: by their pixels and
-    by scattering features.
+    Images are tried twice, by their pixels and by scattering features. The best cuts of
+    both are then judged in all views that are left, of either kind.
 
     Returns
     -------
     settled : Settled
-        With the features of lowest contrast, and the largest number of directions whose
-        score is close to their lowest. Its members are kept if they have voted on all
-        rows.
+        With the largest number whose score is close to the lowest; of features, if
+        their contrast is clearly below that of the pixels. Its members are kept if they
+        have voted on all rows.
     """
     sample = draw_sample(len(rows), tried_rows(len(rows), n_clusters), seed)
     points = prepare(rows, unit=True, affine=False)
     some = points if sample is None else replace(points, rows=points.rows[sample])
-    trials = []
-    for seen in _ways_to_see(points.rows, wishes, n_clusters, workers):
+
+    def trial(seen: Coordinates) -> _Trial:
         tried = seen if sample is None else seen.take(sample)
-        trials.append(_Trial(seen, decide(some, wishes, n_clusters, seed, tried)))
-    trials = _compare(trials, wishes, seed, workers)
-    order = _best_first([trial.whitening for trial in trials])
-    best = trials[order[0]]
+        return _Trial(seen, decide(some, wishes, n_clusters, seed, tried))
+
+    groups = [
+        _compare([trial(seen) for seen in views], wishes, seed, workers)
+        for views in _ways_to_see(points.rows, wishes, n_clusters, workers)
+    ]
+    if len(groups) > 1:
+        groups = _better_features_first(groups, wishes)
+    tried = [one for group in groups for one in group]
     return Settled(
         n_clusters,
         affine=False,
         unit=True,
-        seen=best.seen,
-        whitenings=tuple(trials[i].whitening for i in order),
-        ensemble=best.ensemble if sample is None else None,
+        seen=tried[0].seen,
+        whitenings=tuple(one.whitening for one in tried),
+        ensemble=tried[0].ensemble if sample is None else None,
     )
 
 
 def _ways_to_see(
     points: NDArray[np.floating], wishes: Wishes, n_clusters: int, workers: Workers
-) -> Iterator[Coordinates]:
-    """Yield the points in each number of directions; images also by their features."""
-    yield from _whitened(points, tried_numbers(wishes, n_clusters, points.shape))
+) -> Iterator[Iterable[Coordinates]]:
+    """Yield the points in all numbers of directions; images also by their features."""
+    yield _whitened(points, tried_numbers(wishes, n_clusters, points.shape))
     if wishes.image_shape is not None:
         scattering = Scattering(wishes.image_shape)
         with workers.stage("scattering"):
             features = replace(scattering, n_jobs=workers.n_jobs)(points)
         numbers = tried_numbers(wishes, n_clusters, features.shape)
-        yield from _whitened(features, numbers, scattering=scattering)
+        yield _whitened(features, numbers, scattering=scattering)
 
 
 def _compare(
     trials: Sequence[_Trial], wishes: Wishes, seed: int, workers: Workers
 ) -> list[_Trial]:
-    """Try all with few members, and those that are not clearly worse with more."""
+    """Try all with few members, and those that are not clearly worse with more.
+
+    Returns them best first.
+    """
     trials, quiet = list(trials), workers.quiet()
     rounds = sorted({min(wishes.n_members or n, n) for n in WHITENING.members})
     left = list(range(len(trials)))
@@ -878,16 +890,42 @@ def _compare(
             evidence = [trial.evidence for trial in asked]
             best = partial(_best_cut, asked, evidence, wishes, seed)
             cuts = list(quiet.map(best, len(left), "cuts"))
-            judge = partial(_mean_scores, cuts, evidence, wishes)
-            judged = quiet.map(judge, len(left), "choice")
-            for i, (score, contrast) in zip(left, judged, strict=True):
-                trials[i] = replace(trials[i], score=score, contrast=contrast)
-            lowest = min(trials[i].score for i in left)
-            left = [i for i in left if trials[i].score <= lowest + WHITENING.hopeless]
+            judge = partial(_mean_score, cuts, evidence, wishes)
+            scores = list(quiet.map(judge, len(left), "choice"))
+            for i, labels, score in zip(left, cuts, scores, strict=True):
+                trials[i] = replace(trials[i], labels=labels, score=score)
+            left = [
+                i for i in left if trials[i].score <= min(scores) + WHITENING.hopeless
+            ]
             if len(left) == 1 or n_members == rounds[-1]:
                 break
             advance(len(trials) - len(left))
-    return trials
+    return [trials[i] for i in _best_first([trial.whitening for trial in trials])]
+
+
+def _better_features_first(
+    groups: Sequence[list[_Trial]], wishes: Wishes
+) -> list[list[_Trial]]:
+    """Put the trials of features before those of pixels if they are clearly better.
+
+    The best cut of either kind is judged in every view that its trial has not given up.
+    """
+    lasting = [
+        one.evidence
+        for group in groups
+        for one in group
+        if one.whitening.n_members == group[0].whitening.n_members
+    ]
+    judged = []
+    for best, *others in groups:
+        contrast = _mean_score([best.labels], lasting, wishes, 0, contrast_of)
+        judged.append([replace(best, contrast=contrast), *others])
+    pixels, features = judged
+    assert pixels[0].contrast is not None  # it was found above
+    assert features[0].contrast is not None
+    if features[0].contrast < pixels[0].contrast - WHITENING.equal:
+        return [features, pixels]
+    return [pixels, features]
 
 
 def _best_cut(
@@ -913,23 +951,18 @@ def _best_cut(
     return None if chosen is None else chosen.labels
 
 
-def _mean_scores(
+def _mean_score(
     cuts: Sequence[NDArray[np.int64] | None],
     evidence: Sequence[Evidence],
     wishes: Wishes,
     number: int,
-) -> tuple[float, float]:
-    """Judge the cut of one trial by the points and votes of each, itself included.
-
-    Returns the mean of its scores, and of their contrasts where they have any.
-    """
+    value: Callable[[Any], float] = total_of,
+) -> float:
+    """Judge the cut of one trial by the points and votes of each of the evidence."""
     labels, score = cuts[number], wishes.cut.score or score_cut
     if labels is None:
-        return float("inf"), float("inf")
-    judged = [score(labels, one) for one in evidence]
-    totals = [total_of(one) for one in judged]
-    contrasts = [getattr(one, "contrast", total_of(one)) for one in judged]
-    return fmean(totals), fmean(contrasts)
+        return float("inf")
+    return fmean(value(score(labels, one)) for one in evidence)
 
 
 def _run(
@@ -949,20 +982,20 @@ def _run(
 def _best_first(tried: Sequence[Whitening]) -> list[int]:
     """Return the order of what was tried, best first.
 
-    Features of lowest contrast come first; of them, the largest number of directions
-    with a score close to the lowest. Numbers that were given up with fewer members are
-    not compared with the others: they come last.
+    The best is the largest number of directions with a score close to the lowest.
+    Numbers that were given up with fewer members are not compared with the others: they
+    come last.
     """
     order = sorted(
         range(len(tried)), key=lambda i: (-tried[i].n_members, tried[i].score)
     )
-    most = tried[order[0]].n_members
-    left = [i for i, one in enumerate(tried) if one.n_members == most]
-    lowest = min(tried[i].contrast for i in left) + WHITENING.rounding
-    features = next(tried[i].features for i in left if tried[i].contrast <= lowest)
-    left = [i for i in left if tried[i].features == features]
-    near = min(tried[i].score for i in left) + WHITENING.equal
-    best = max(i for i in left if tried[i].score <= near)
+    first = tried[order[0]]
+    best = max(
+        i
+        for i, one in enumerate(tried)
+        if one.n_members == first.n_members
+        and one.score <= first.score + WHITENING.equal
+    )
     return [best, *(i for i in order if i != best)]
 
 

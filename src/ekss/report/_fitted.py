@@ -179,13 +179,14 @@ class Inputs:
         if len(numbers) > 1:
             words += f", of {numbers[0]} to {numbers[-1]} that were tried"
         names = {"rows": "pixels", "scattering": "scattering features"}
-        others = [one.contrast for one in tried if one.features != best.features]
-        if others:
-            own = min(one.contrast for one in tried if one.features == best.features)
-            other = next(name for key, name in names.items() if key != best.features)
+        contrasts = {one.features: one.contrast for one in tried if one.contrast}
+        if len(contrasts) > 1:
+            (other,) = (name for name in contrasts if name != best.features)
             words = (
-                f"{names[best.features]}, {words}; {other} had the contrast "
-                f"{min(others):.2f}, these {own:.2f}, and lower is better"
+                f"{names[best.features]}, {words}; their contrast is "
+                f"{contrasts[best.features]:.2f}, that of {names[other]} "
+                f"{contrasts[other]:.2f}, and lower is better; features must be better "
+                "by 0.1"
             )
         return words
 
