@@ -192,8 +192,13 @@ def _on_images(dataset: str, dims: Mapping[int, int], plain: int) -> Iterator[Ch
             f"pixels not whitened, d = {plain}, votes divided by size",
             divided=True,
         )
-    more = replace(printed, candidates=3, kept=(0, 1, 3), count=100)
-    yield ekss(more, "3 K candidates")
+    for times, count in {3: 100, 6: 200, 10: 200, 20: 200}.items():
+        more = replace(printed, candidates=times, kept=(0, 1, 3), count=count)
+        yield ekss(more, f"{times} K candidates")
+        yield ekss(more, f"{times} K candidates, T = 1", iterations=1)
+    more = replace(printed, dim=9, candidates=3, kept=(0, 1, 3), count=200)
+    yield ekss(more, "d = 9, 3 K candidates")
+    yield ekss(more, "d = 9, 3 K candidates, votes divided by size", divided=True)
 
 
 def _on_digits(
@@ -222,6 +227,16 @@ def _on_digits(
             if iterations == kept[-1]:
                 told = ", ".join([*words, "votes divided by size"])
                 yield ekss(members, told, divided=True, **more)
+
+
+def _more_candidates_on_usps() -> Iterator[Change]:
+    members = Members("usps", "plain", 13, (1, 3), "cop", candidates=3, count=200)
+    yield ekss(members, "3 K candidates")
+    yield ekss(members, "3 K candidates, votes divided by size", divided=True)
+    members = replace(members, dim=9, update="pca")
+    words = "PCA in place of Coherence Pursuit, d = 9, 3 K candidates"
+    yield ekss(members, words)
+    yield ekss(members, f"{words}, votes divided by size", divided=True)
 
 
 def _trials(
@@ -304,17 +319,19 @@ CHANGES: tuple[Change, ...] = (
     *_on_images("coil20", {9: 300}, plain=9),
     *_on_images("eyaleb", {14: 500, 9: 200}, plain=0),
     *_on_digits("usps", "plain", (1, 3), {"cop": 1000, "pca": 200, "cop 0.9": 100}),
+    *_more_candidates_on_usps(),
+    *_on_digits("mnist_test", "scattering", (3, 30), {"power": 50}),
     _trials("usps", "kss", "plain", 1000, update="power", init="random"),
-    _trials("usps", "copkss", "plain", 1000),
     _trials("coil20", "kss", "whitened", 1000, update="power", init="random"),
     _trials("eyaleb", "kss", "whitened", 1000, update="power", init="random"),
+    _trials("usps", "copkss", "plain", 1000),
     _trials("coil20", "copkss", "whitened", 1000),
     _trials("eyaleb", "copkss", "whitened", 1000),
-    *_on_digits("mnist_test", "scattering", (3, 30), {"power": 50, "cop": 50}),
+    *_stopped("mnist_test", "scattering", (1, 2, 3)),
+    *_on_digits("mnist_test", "scattering", (3, 30), {"cop": 30}),
+    *_fits("hopkins155", "ensc", "plain", WHITE),
     _trials("mnist_test", "copkss", "scattering", 1000),
     _trials("eyaleb", "mkf", "whitened", 1000),
-    *_stopped("mnist_test", "scattering", (1, 2, 3)),
-    *_fits("hopkins155", "ensc", "plain", WHITE),
 )
 # Starts of a cell that are run before those of the next one, and the rest at the end.
 FIRST_STARTS = 100
@@ -343,10 +360,11 @@ def base_clustering(
     update = partial(update_cop, share=float(share)) if share else UPDATES[name]
     flats = random_start(X, members.candidates * n_clusters, members.dim, False, rng)
     found = assign(X, flats)
+    small = np.min_scalar_type(members.candidates * n_clusters - 1)
     labels, weights = [], []
     for iteration in range(members.kept[-1] + 1):
         if iteration in members.kept:
-            labels.append(found.labels.astype(np.uint8))
+            labels.append(found.labels.astype(small))
             weights.append(found.gains.mean(dtype=np.float64))
         if iteration < members.kept[-1]:
             flats = update(X, found.labels, found.own, flats)
