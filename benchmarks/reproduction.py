@@ -176,10 +176,14 @@ def _on_images(
     # The loop of that program begins to count at 1 and ends before T.
     told = "T = 2, weights and threshold of the published program"
     yield ekss(printed, told, iterations=2, published_code=True)
-    for times, count in {3: 100, 6: 200, 10: 200, 20: many}.items():
-        more = replace(printed, candidates=times, kept=(0, 1, 3), count=count)
-        yield ekss(more, f"{times} K candidates")
-        yield ekss(more, f"{times} K candidates, T = 1", iterations=1)
+    more = [
+        replace(printed, candidates=times, kept=(0, 1, 3), count=count)
+        for times, count in {3: 100, 6: 200, 10: 200, 20: many}.items()
+    ]
+    for one in more:
+        yield ekss(one, f"{one.candidates} K candidates")
+    for one in more:
+        yield ekss(one, f"{one.candidates} K candidates, T = 1", iterations=1)
     yield ekss(printed, "T = 1", iterations=1)
     yield ekss(printed, "T = 0", iterations=0)
     for dim, count in dims.items():
@@ -199,9 +203,9 @@ def _on_images(
             f"pixels not whitened, d = {plain}, votes divided by size",
             divided=True,
         )
-    more = replace(printed, dim=9, candidates=3, kept=(0, 1, 3), count=200)
-    yield ekss(more, "d = 9, 3 K candidates")
-    yield ekss(more, "d = 9, 3 K candidates, votes divided by size", divided=True)
+    both = replace(printed, dim=9, candidates=3, kept=(0, 1, 3), count=200)
+    yield ekss(both, "d = 9, 3 K candidates")
+    yield ekss(both, "d = 9, 3 K candidates, votes divided by size", divided=True)
 
 
 def _further_seeds(dataset: str) -> Iterator[Change]:
@@ -650,12 +654,15 @@ class Figure:
         Hash of the code that made it.
     runs : str
         Members, starts or sequences behind it; "" if the source does not tell.
+    other_q : bool
+        Whether q is another than the paper's too.
     """
 
     error: float
     words: str
     origin: str
     runs: str = ""
+    other_q: bool = False
 
 
 def own_figures(rows: list[dict[str, str]]) -> dict[tuple[str, str], list[Figure]]:
@@ -676,15 +683,17 @@ def own_figures(rows: list[dict[str, str]]) -> dict[tuple[str, str], list[Figure
             runs = sum(int(row["runs"]) for row in own)
             cell.append(figure_of(best, change.words, f"best of {runs} starts"))
             continue
+        if change.members is not None and change.members.seed:
+            continue  # tells of the spread, and changes nothing
         told = counted(change, best["runs"])
         printed = printed_neighbors(change)
-        as_printed = [row for row in own if row["part"] == printed]
-        if not change.words and as_printed:
-            cell.append(figure_of(as_printed[0], PRINTED, told))
-        if change.words or best["part"] != printed:
-            swept = best["part"].isdigit() and best["part"] != printed
-            words = [change.words, f"q = {best['part']}"][: 1 + swept]
-            cell.append(figure_of(best, ", ".join(filter(None, words)), told))
+        for row in own:
+            if row["part"] == printed:
+                cell.append(figure_of(row, change.words, told))
+        if best["part"] != printed:
+            words = [change.words, f"q = {best['part']}" * best["part"].isdigit()]
+            found_by_sweep = figure_of(best, ", ".join(filter(None, words)), told)
+            cell.append(replace(found_by_sweep, other_q=best["part"].isdigit()))
     return found
 
 
@@ -764,7 +773,8 @@ def verdict_of(
 ) -> Verdict:
     """Judge a cell: the smallest change that reaches the figure, or the best there is.
 
-    Own figures at the paper's parameters stand in place of those of Table I.
+    A change at the paper's q is smaller than one of q too. Own figures at the paper's
+    parameters stand in place of those of Table I.
     """
     printed = next((one for one in own if not one.words), table.get("paper"))
     if printed is not None and reaches(printed, published):
@@ -774,6 +784,7 @@ def verdict_of(
     if "tuned" in table and (tuned := table["tuned"]).words:
         others.append(tuned)
     reached = [one for one in others if reaches(one, published)]
+    reached.sort(key=lambda one: one.other_q)
     if reached:
         return Verdict(printed, reached[0], "reproduced with this change")
     lowest = min(others, key=lambda one: one.error, default=None)
