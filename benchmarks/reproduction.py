@@ -822,7 +822,9 @@ def verdict_of(
     reached.sort(key=lambda one: one.other_q)
     if reached:
         return Verdict(printed, reached[0], "reproduced with this change")
-    lowest = min(others, key=lambda one: one.error, default=None)
+    least = np.inf if printed is None else printed.error
+    better = [one for one in others if one.error < least]
+    lowest = min(better, key=lambda one: one.error, default=None)
     return Verdict(printed, lowest, "not reproduced")
 
 
