@@ -142,11 +142,6 @@ class CutScore:
         parts = np.log([getattr(self, term) for term in EXPONENTS])
         return float(parts @ list(EXPONENTS.values()))
 
-    @property
-    def contrast(self) -> float:
-        """Total without the residual, whose size depends on the features."""
-        return self.total - EXPONENTS["residual"] * float(np.log(self.residual))
-
 
 Score = Callable[[NDArray[np.int64], Evidence], Any]
 
@@ -258,11 +253,6 @@ def total_of(score: Any) -> float:
             "number `total`, lower for a better cut (infinity for one to be avoided)"
         )
     return float(total)
-
-
-def contrast_of(score: Any) -> float:
-    """Return the contrast of a score, or the number it stands for if it has none."""
-    return total_of(getattr(score, "contrast", score))
 
 
 def fit_quality(

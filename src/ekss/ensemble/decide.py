@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from math import ceil, sqrt
 from statistics import fmean
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +23,6 @@ from ekss.core.ksubspaces import MemberOptions
 from ekss.core.linalg import leading_spectrum, unit_rows
 from ekss.ensemble.choose import (
     Evidence,
-    contrast_of,
     cut_and_choose,
     gather_evidence,
     judge_all,
@@ -494,7 +492,8 @@ class _WhiteningRules:
     fewest_rows: int = 2000
     rows_per_cluster: int = 100
     # Scores this close count as equal, and the largest number is taken: too few
-    # directions do more harm than too many. So do contrasts, and pixels are taken.
+    # directions do more harm than too many. So do scores of pixels and of features, and
+    # pixels are taken.
     equal: float = 0.1
     # Rows summed at once: 8 MB, which stay in cache.
     block_entries: int = 2**20
@@ -557,10 +556,6 @@ class Whitening:
         number of directions is better.
     features : {"rows", "scattering"}
         What the directions are of: the rows, or scattering features of images.
-    contrast : float or None
-        Of the best number of directions, where features were compared: the mean of its
-        scores without the residual (:class:`CutScore`), in all views of all features
-        that were compared last; lower is better.
 
     Examples
     --------
@@ -574,7 +569,6 @@ class Whitening:
     score: float
     n_members: int
     features: str = "rows"
-    contrast: float | None = None
 
 
 @dataclass(frozen=True)
@@ -775,8 +769,8 @@ class _Trial:
         Members that have voted so far.
     labels : ndarray or None
         The best cut of their votes.
-    score, contrast : float
-        As in :class:`Whitening`.
+    score : float
+        Of this cut, judged in all numbers of directions that are still compared.
     """
 
     seen: Coordinates
@@ -784,7 +778,6 @@ class _Trial:
     ensemble: Ensemble | None = None
     labels: NDArray[np.int64] | None = None
     score: float = float("inf")
-    contrast: float | None = None
 
     @property
     def evidence(self) -> Evidence:
@@ -795,13 +788,8 @@ class _Trial:
     @property
     def whitening(self) -> Whitening:
         n_members = 0 if self.ensemble is None else self.ensemble.labels.shape[1]
-        return Whitening(
-            self.seen.points.shape[1],
-            self.score,
-            n_members,
-            _features_of(self.seen),
-            self.contrast,
-        )
+        number = self.seen.points.shape[1]
+        return Whitening(number, self.score, n_members, _features_of(self.seen))
 
 
 def try_whitening(
@@ -819,15 +807,15 @@ def try_whitening(
     few directions are easy to fit and easy to agree on. All numbers are tried with few
     members first, and those that are not clearly worse with more.
 
-    Images are tried twice, by their pixels and by scattering features. The best cuts of
-    both are then judged in all views that are left, of either kind.
+    Images are tried twice, by their pixels and by scattering features; each are judged
+    among themselves.
 
     Returns
     -------
     settled : Settled
-        With the largest number whose score is close to the lowest; of features, if
-        their contrast is clearly below that of the pixels. Its members are kept if they
-        have voted on all rows.
+        With the largest number whose score is close to the lowest; of features, if that
+        is clearly below that of the pixels. Its members are kept if they have voted on
+        all rows.
     """
     sample = draw_sample(len(rows), tried_rows(len(rows), n_clusters), seed)
     points = prepare(rows, unit=True, affine=False)
@@ -837,13 +825,14 @@ def try_whitening(
         tried = seen if sample is None else seen.take(sample)
         return _Trial(seen, decide(some, wishes, n_clusters, seed, tried))
 
-    groups = [
+    pixels, *features = [
         _compare([trial(seen) for seen in views], wishes, seed, workers)
         for views in _ways_to_see(points.rows, wishes, n_clusters, workers)
     ]
-    if len(groups) > 1:
-        groups = _better_features_first(groups, wishes)
-    tried = [one for group in groups for one in group]
+    tried = pixels
+    for others in features:
+        clearly = others[0].score < pixels[0].score - WHITENING.equal
+        tried = others + pixels if clearly else pixels + others
     return Settled(
         n_clusters,
         affine=False,
@@ -872,7 +861,8 @@ def _compare(
 ) -> list[_Trial]:
     """Try all with few members, and those that are not clearly worse with more.
 
-    Returns them best first.
+    Returns them best first. Of images all rounds are made, because the scores of pixels
+    and features can only be compared with the same number of members.
     """
     trials, quiet = list(trials), workers.quiet()
     rounds = sorted({min(wishes.n_members or n, n) for n in WHITENING.members})
@@ -897,35 +887,11 @@ def _compare(
             left = [
                 i for i in left if trials[i].score <= min(scores) + WHITENING.hopeless
             ]
-            if len(left) == 1 or n_members == rounds[-1]:
+            decided = len(left) == 1 and wishes.image_shape is None
+            if decided or n_members == rounds[-1]:
                 break
             advance(len(trials) - len(left))
     return [trials[i] for i in _best_first([trial.whitening for trial in trials])]
-
-
-def _better_features_first(
-    groups: Sequence[list[_Trial]], wishes: Wishes
-) -> list[list[_Trial]]:
-    """Put the trials of features before those of pixels if they are clearly better.
-
-    The best cut of either kind is judged in every view that its trial has not given up.
-    """
-    lasting = [
-        one.evidence
-        for group in groups
-        for one in group
-        if one.whitening.n_members == group[0].whitening.n_members
-    ]
-    judged = []
-    for best, *others in groups:
-        contrast = _mean_score([best.labels], lasting, wishes, 0, contrast_of)
-        judged.append([replace(best, contrast=contrast), *others])
-    pixels, features = judged
-    assert pixels[0].contrast is not None  # it was found above
-    assert features[0].contrast is not None
-    if features[0].contrast < pixels[0].contrast - WHITENING.equal:
-        return [features, pixels]
-    return [pixels, features]
 
 
 def _best_cut(
@@ -956,13 +922,12 @@ def _mean_score(
     evidence: Sequence[Evidence],
     wishes: Wishes,
     number: int,
-    value: Callable[[Any], float] = total_of,
 ) -> float:
-    """Judge the cut of one trial by the points and votes of each of the evidence."""
+    """Judge the cut of one trial by the points and votes of each, itself included."""
     labels, score = cuts[number], wishes.cut.score or score_cut
     if labels is None:
         return float("inf")
-    return fmean(value(score(labels, one)) for one in evidence)
+    return fmean(total_of(score(labels, one)) for one in evidence)
 
 
 def _run(

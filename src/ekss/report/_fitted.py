@@ -179,14 +179,12 @@ class Inputs:
         if len(numbers) > 1:
             words += f", of {numbers[0]} to {numbers[-1]} that were tried"
         names = {"rows": "pixels", "scattering": "scattering features"}
-        contrasts = {one.features: one.contrast for one in tried if one.contrast}
-        if len(contrasts) > 1:
-            (other,) = (name for name in contrasts if name != best.features)
+        others = [one for one in tried if one.features != best.features]
+        if others:
             words = (
-                f"{names[best.features]}, {words}; their contrast is "
-                f"{contrasts[best.features]:.2f}, that of {names[other]} "
-                f"{contrasts[other]:.2f}, and lower is better; features must be better "
-                "by 0.1"
+                f"{names[best.features]}, {words}; score {best.score:.2f}, that of "
+                f"{names[others[0].features]} {others[0].score:.2f}; lower is better, "
+                "and features must be better by 0.1"
             )
         return words
 
