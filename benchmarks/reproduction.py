@@ -661,8 +661,14 @@ def measure(key: Key, until: float) -> dict[str, Any] | None:
     return {"middle": "", **found, "libraries": libraries_in(provenance())}
 
 
-def run(until: float) -> None:
-    all_parts = [(one, part) for one in CHANGES for part in parts_of(one)]
+def cell_name(change: Change) -> str:
+    return f"{change.dataset}-{change.method}"
+
+
+def run(until: float, names: list[str]) -> None:
+    """Compute what is missing of some cells."""
+    some = [one for one in CHANGES if cell_name(one) in names]
+    all_parts = [(one, part) for one in some for part in parts_of(one)]
     late = [
         one.trials > 0
         and int(part) >= FIRST_STARTS.get((one.dataset, one.method), FEW_STARTS)
@@ -955,11 +961,13 @@ def main() -> None:
     parser.add_argument(
         "--minutes", type=float, default=np.inf, help="begin nothing new after these"
     )
+    names = list(dict.fromkeys(map(cell_name, CHANGES)))
+    parser.add_argument("--cells", nargs="*", choices=names, default=names)
     given = parser.parse_args()
     if given.fresh:
         ROWS.path.unlink(missing_ok=True)
     if not given.page:
-        run(time.time() + 60 * given.minutes)
+        run(time.time() + 60 * given.minutes, given.cells)
     PAGE.write_text(page_text())
 
 
