@@ -881,7 +881,7 @@ def tried_table(rows: list[dict[str, str]], dataset: str, method: str) -> str:
     }.get(method)
     starts = method in STARTED
     head = ["change", "runs"]
-    head += swept or (["lowest error %", "middle"] if starts else ["error %"])
+    head += swept or (["lowest error %", "median"] if starts else ["error %"])
     grid = [head]
     for change in CHANGES:
         if (change.dataset, change.method) != (dataset, method):
