@@ -89,9 +89,11 @@ def test_every_place_of_the_table_has_settings_that_exist(profile):
                 tried = settings(dataset, method, column, profile)
                 wanted = column != "chosen" or method.searched
                 wanted &= column != "paper" or (dataset.name, method.name) in ERRORS
+                if method.name == "ekss-images":
+                    wanted = column == "free" and dataset.image_shape is not None
                 slow = column == "chosen" and method.name == "ssc" and dataset.large
                 assert bool(tried) == (wanted and not slow)
-                assert {one["data"] for one in tried} <= set(dataset.variants)
+                assert {one["data"] for one in tried} <= {*dataset.variants, "pixels"}
                 json.dumps(tried, allow_nan=False)
 
 
@@ -123,14 +125,14 @@ def test_subset_keeps_first_points_of_first_classes(tmp_path, tiny_loaders):
 
 @pytest.mark.filterwarnings("ignore:.*did not reach tol")
 @pytest.mark.filterwarnings("ignore:Graph is not fully connected")
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [name for name in METHODS if name != "ekss-images"])
 def test_cells_of_every_method_are_computed(method, plan):
     cells = plan(["coil20"], [method]).cells
     for cell in cells[:: len(cells) // 3]:
         result = run_cell(cell)
         assert 0 <= result["error"] == min(result["errors"].values())
         assert 0 <= result["nmi"] <= 1
-        assert result["best"]["data"] in ("plain", "whitened")
+        assert result["best"]["data"] in ("pixels", "plain", "whitened")
 
 
 def test_sweep_of_cuts_uses_the_same_members(plan):

@@ -23,8 +23,9 @@ def home(tmp_path):
         data = np.concatenate([rng.normal(size=(40, 2)) @ rng.normal(size=(2, 30))] * 2)
         return [Points(data, np.repeat([0, 1], 40), "made up")]
 
-    recipe = recipe_of(DATASETS["usps"], "plain", PROFILES["smoke"].subset)
-    prepare_features(tmp_path / "home", recipe, load)
+    for variant in ("plain", "pixels"):
+        recipe = recipe_of(DATASETS["usps"], variant, PROFILES["smoke"].subset)
+        prepare_features(tmp_path / "home", recipe, load)
     return tmp_path / "home"
 
 
@@ -63,7 +64,7 @@ def test_dry_run_computes_nothing(home, tmp_path):
     arguments = ["table1", "--profile", "smoke", "--datasets", "usps", "--dry-run"]
     result = invoke(*arguments, "--data-home", home, "-o", tmp_path / "out")
     assert result.exit_code == 0
-    assert "59 cells" in result.output
+    assert "60 cells" in result.output
     assert "sscomp" in result.output
     assert not (tmp_path / "out").exists()
 
