@@ -19,7 +19,12 @@ from ekss.benchmarks import (
 from ekss.benchmarks._data import prepare_features, read_features, recipe_of
 from ekss.benchmarks._methods import COLUMNS, _times_k, settings
 from ekss.benchmarks._paper import ERRORS, NOT_EXPLAINED, NOTES, SIZES, parameters
-from ekss.benchmarks._table1 import digest_of_labels, entries_of, run_cell
+from ekss.benchmarks._table1 import (
+    digest_of_labels,
+    entries_of,
+    errors_grid,
+    run_cell,
+)
 
 # The paper's dimensions are too large for tiny stand-ins.
 pytestmark = pytest.mark.filterwarnings("ignore::ekss.ClusteringWarning")
@@ -147,6 +152,12 @@ def test_sweep_of_cuts_uses_the_same_members(plan):
         "2 K",
     }
     assert len(names) == 24
+
+
+def test_a_method_may_lack_a_data_set(plan):
+    made = plan(["hopkins155", "usps"], ["tsc", "ekss-images"])
+    shown = errors_grid(entries_of(made, {}))
+    assert {len(line) for line in shown} == {4}
 
 
 def test_sequences_are_averaged_each_with_its_best_setting(plan):

@@ -658,12 +658,14 @@ def errors_grid(entries: Sequence[Entry]) -> Grid:
     datasets = list(dict.fromkeys(entry.dataset for entry in entries))
     grid = [["", "error %", *(DATASETS[name].title for name in datasets)]]
     for method in dict.fromkeys(entry.method for entry in entries):
-        its = [entry for entry in entries if entry.method == method]
+        its = {entry.dataset: entry for entry in entries if entry.method == method}
         name = METHODS[method].title
         for column, title in LINES.items():
             # Only the lines for which something was tried.
-            if any(entry.has(column) for entry in its):
-                errors = [entry.error(column) for entry in its]
+            if any(entry.has(column) for entry in its.values()):
+                errors = [
+                    its[one].error(column) if one in its else None for one in datasets
+                ]
                 shown = ["-" if error is None else f"{error:.2f}" for error in errors]
                 grid.append([name, title, *shown])
                 name = ""
