@@ -156,7 +156,7 @@ BAD_OPTIONS = {
         "--whiten is not known to method paper; leave it out, or use method ekss",
     ),
     "auto of sscomp": ((*K, "--method", "sscomp", "--auto"), "--auto is not known"),
-    "unknown step": ((*K, "--preprocess", "whiten"), "'whiten'; choose from unit"),
+    "unknown step": ((*K, "--preprocess", "bleach"), "'bleach'; choose from unit"),
     "step without number": ((*K, "--preprocess", "unit,pca"), "such as pca:2"),
     "step with number": ((*K, "--preprocess", "unit:3"), "unit takes no number"),
     "too many components": ((*K, "--preprocess", "pca:50"), "--preprocess pca:50: "),
