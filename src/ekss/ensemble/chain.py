@@ -32,11 +32,11 @@ from ekss.ensemble.decide import (
     Plan,
     Settled,
     Wishes,
+    cut_neighbors,
     decide,
     few_neighbors,
     has_common_direction,
     largest_dim,
-    neighbor_counts,
     one_graph,
     settle,
     tried_numbers,
@@ -475,9 +475,7 @@ def work_of(
     dims = wishes.dims
     dim = dims[1] if dims else largest_dim(voted, n_features, n_clusters)
     likely_dim = None if dims else -(-dim // 3)
-    neighbors = neighbor_counts(voted, n_clusters)
-    if wishes.n_neighbors is not None:
-        neighbors = (wishes.n_neighbors,)
+    neighbors = cut_neighbors(wishes, voted, n_clusters)
     kss = wishes.member if isinstance(wishes.member, KSSMember) else KSSMember()
     most, likely = _candidates(kss, n_clusters)
     if likely is not None:

@@ -33,8 +33,8 @@ from ekss.ensemble.decide import (
     COUNT,
     Count,
     Wishes,
+    cut_neighbors,
     estimate_geometry,
-    neighbor_counts,
     one_graph,
     score_counts,
     seek_counts,
@@ -353,7 +353,7 @@ def consensus_of(
 ) -> Consensus:
     """Cut votes that are there into clusters; without rows, votes alone judge."""
     n_samples = len(ensemble.labels)
-    neighbors = _neighbors(wishes, n_samples, n_clusters)
+    neighbors = cut_neighbors(wishes, n_samples, n_clusters)
     chosen = None
     if n_clusters not in (1, n_samples):
         chosen = cut_and_choose(
@@ -374,13 +374,6 @@ def consensus_of(
     silent = (ensemble.labels < 0).all(axis=1)
     labels = np.where(silent, -1, chosen.labels)
     return Consensus(labels, ensemble, chosen, n_clusters)
-
-
-def _neighbors(wishes: Wishes, n_samples: int, n_clusters: int) -> tuple[int, ...]:
-    """Return the numbers of neighbours of the graphs that are cut."""
-    if wishes.n_neighbors is not None:
-        return (wishes.n_neighbors,)
-    return neighbor_counts(n_samples, n_clusters)
 
 
 def evidence_of(
@@ -586,7 +579,7 @@ def work_of(
     n_samples, n_features = rows.shape
     voted = n_samples if sample is None else len(sample)
     n_clusters = wishes.n_clusters or COUNT.first
-    neighbors = _neighbors(wishes, voted, n_clusters)
+    neighbors = cut_neighbors(wishes, voted, n_clusters)
     span = bagging.settled(n_clusters, voted).n_clusters
     return Work(
         n_samples,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from math import ceil, sqrt
 from statistics import fmean
 
@@ -29,7 +29,7 @@ from ekss.ensemble.choose import (
     score_cut,
     total_of,
 )
-from ekss.ensemble.cut import CutOptions, cut
+from ekss.ensemble.cut import CutOptions, cut, nearest
 from ekss.ensemble.prepare import (
     Coordinates,
     Points,
@@ -47,7 +47,13 @@ from ekss.ensemble.vote import (
     member_for,
     run_members,
 )
-from ekss.graph.votes import Votes, cluster_silhouettes, companion_shares
+from ekss.graph import spectral_embedding
+from ekss.graph.votes import (
+    Votes,
+    cluster_silhouettes,
+    companion_shares,
+    symmetric_graph,
+)
 from ekss.runtime.rows import draw_sample
 from ekss.runtime.workers import Workers
 
@@ -260,10 +266,7 @@ def decide(
         seen = leading_coordinates(rows, n_clusters, geometry.span, dtype)
     else:
         seen = replace(seen, points=rows.astype(dtype, copy=False))
-    if wishes.n_neighbors is None:
-        neighbors = neighbor_counts(len(rows), n_clusters)
-    else:
-        neighbors = (wishes.n_neighbors,)
+    neighbors = cut_neighbors(wishes, len(rows), n_clusters)
     return Plan(points, seen, n_clusters, geometry, neighbors)
 
 
@@ -275,6 +278,13 @@ def decide_affine(
         return affine
     scaled = rows / power_of_two(float(np.abs(rows).max()))
     return has_flat_neighbourhoods(scaled, n_clusters, np.random.default_rng(0))
+
+
+def cut_neighbors(wishes: Wishes, n_samples: int, n_clusters: int) -> tuple[int, ...]:
+    """Return the neighbours per point of all graphs: as the user wishes, or several."""
+    if wishes.n_neighbors is not None:
+        return (wishes.n_neighbors,)
+    return neighbor_counts(n_samples, n_clusters)
 
 
 def neighbor_counts(n_samples: int, n_clusters: int) -> tuple[int, ...]:
@@ -533,6 +543,16 @@ class _CountRules:
     silhouette: float = 0.15
     # ... and where judges are undecided, the score of the cut decides.
     weight_of_cut: float = 0.3
+    # Neighbours per point of the graphs whose eigenvalues are looked at, at most this
+    # share of the points.
+    gap_neighbors: tuple[int, ...] = (10, 20, 40)
+    gap_share: float = 1 / 4
+    # Rounds of the search for a gap. A gap tells the number if it is this close to
+    # the guess, and so many times as wide as those that are not near the gap.
+    gap_rounds: int = 4
+    gap_rest: float = 0.25
+    gap_clear: float = 2.0
+    gap_near: float = 0.1
 
 
 WHITENING = _WhiteningRules()
@@ -581,11 +601,15 @@ class Count:
         The number.
     score : float
         0.3 times the score of its best cut, less ``confirmed``, and the mean of that
-        over the numbers within a twentieth; lower is better.
+        over the numbers within a twentieth; lower is better. Where a gap between
+        eigenvalues tells the number, ``-gap``.
     confirmed : float
         Sum over the clusters of V - 0.15, with V their silhouette of votes of the
         judges (:func:`ekss.graph.cluster_silhouettes`). Not positive if judges see
-        no clusters.
+        no clusters, and 0 where they are not asked because a gap tells the number.
+    gap : float
+        Sum over several graphs of the gap after so many eigenvalues, as a share of the
+        widest of the graph; 0 where no gap tells the number.
 
     Examples
     --------
@@ -598,6 +622,7 @@ class Count:
     n_clusters: int
     score: float
     confirmed: float = 0.0
+    gap: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -767,16 +792,14 @@ class _Trial:
         Of those on which the trial is made.
     ensemble : Ensemble or None
         Members that have voted so far.
-    labels : ndarray or None
-        The best cut of their votes.
     score : float
-        Of this cut, judged in all numbers of directions that are still compared.
+        Of the best cut of their votes, judged in all numbers of directions that are
+        still compared.
     """
 
     seen: Coordinates
     plan: Plan
     ensemble: Ensemble | None = None
-    labels: NDArray[np.int64] | None = None
     score: float = float("inf")
 
     @property
@@ -882,11 +905,10 @@ def _compare(
             cuts = list(quiet.map(best, len(left), "cuts"))
             judge = partial(_mean_score, cuts, evidence, wishes)
             scores = list(quiet.map(judge, len(left), "choice"))
-            for i, labels, score in zip(left, cuts, scores, strict=True):
-                trials[i] = replace(trials[i], labels=labels, score=score)
-            left = [
-                i for i in left if trials[i].score <= min(scores) + WHITENING.hopeless
-            ]
+            for i, score in zip(left, scores, strict=True):
+                trials[i] = replace(trials[i], score=score)
+            most = min(scores) + WHITENING.hopeless
+            left = [i for i in left if trials[i].score <= most]
             decided = len(left) == 1 and wishes.image_shape is None
             if decided or n_members == rounds[-1]:
                 break
@@ -979,11 +1001,20 @@ def _find_count(
     n_members = min(wishes.n_members or COUNT.members, COUNT.members)
     quiet = workers.quiet()
 
-    def score_around(guess: int) -> tuple[Count, ...]:
+    @cache
+    def voted(guess: int) -> tuple[Plan, Ensemble]:
         settled = _settle_given(rows, wishes, guess, seed, quiet)
         points = prepare(rows, unit=settled.unit, affine=settled.affine)
         plan = decide(points, wishes, guess, seed, settled.seen)
-        ensemble = _run(plan, wishes, n_members, seed, quiet)
+        known = settled.ensemble
+        return plan, _run(plan, wishes, n_members, seed, quiet, known=known)
+
+    def gaps_around(guess: int) -> tuple[Count, ...]:
+        _, ensemble = voted(guess)
+        return gap_counts(guess, ensemble, wishes, seed, quiet)
+
+    def score_around(guess: int) -> tuple[Count, ...]:
+        plan, ensemble = voted(guess)
         _, _, options = ensemble.origin
         judges = run_members(
             plan.seen.points,
@@ -1002,7 +1033,68 @@ def _find_count(
     is_affine = decide_affine(rows, wishes.affine, guess)
     first = COUNT.first_affine if is_affine else COUNT.first
     with workers.stage("clusters"):
-        return seek_counts(score_around, len(rows), first)
+        clear = () if is_affine else seek_gap(gaps_around, len(rows), first)
+        return clear or seek_counts(score_around, len(rows), first)
+
+
+def seek_gap(
+    gaps_around: Callable[[int], tuple[Count, ...]], n_samples: int, first: int
+) -> tuple[Count, ...]:
+    """Move the guess to the widest gap until this is where it was; best number first.
+
+    Members that are made for the right number of clusters make a graph with a gap after
+    so many eigenvalues; members that are made for another number make gaps elsewhere.
+    Returns nothing where the guess does not come to rest, or other gaps are as wide.
+    """
+    guess = first
+    for _ in range(COUNT.gap_rounds):
+        if guess * COUNT.points_when_raised > n_samples:
+            break
+        counts = gaps_around(guess)
+        if not counts:
+            break
+        found = counts[0]
+        if abs(found.n_clusters - guess) <= COUNT.gap_rest * guess:
+            return counts if is_clear(counts) else ()
+        guess = max(found.n_clusters, COUNT.least)
+    return ()
+
+
+def is_clear(counts: Sequence[Count]) -> bool:
+    """Tell whether the widest gap is far wider than those that are not near it."""
+    best = counts[0]
+    near = COUNT.gap_near * best.n_clusters
+    others = [
+        count.gap for count in counts if abs(count.n_clusters - best.n_clusters) > near
+    ]
+    return best.gap > COUNT.gap_clear * max(others, default=0.0)
+
+
+def gap_counts(
+    guess: int, ensemble: Ensemble, wishes: Wishes, seed: int, workers: Workers
+) -> tuple[Count, ...]:
+    """Return numbers of clusters by the gap after so many eigenvalues; widest first.
+
+    Gaps of several graphs of the votes are added up, each as a share of the widest of
+    its graph.
+    """
+    n_samples = len(ensemble.labels)
+    most = min(round(guess * COUNT.reach), n_samples // COUNT.points_when_scored)
+    counts = [wishes.n_neighbors] if wishes.n_neighbors else COUNT.gap_neighbors
+    counts = [q for q in counts if q <= COUNT.gap_share * n_samples]
+    if most < 2 or not counts:
+        return ()
+    votes = wishes.cut.votes(ensemble)
+    neighbours = nearest(votes, max(counts), wishes.cut, seed, workers)
+    sums = np.zeros(most - 1)
+    for q in counts:
+        graph = symmetric_graph(neighbours, q)
+        values = spectral_embedding(graph, most + 1, random_state=seed).values
+        gaps = -np.diff(values)[1:]
+        if len(gaps) == len(sums) and gaps.max() > 0:
+            sums += gaps / gaps.max()
+    order = np.argsort(-sums, kind="stable")
+    return tuple(Count(int(i) + 2, -float(sums[i]), gap=float(sums[i])) for i in order)
 
 
 def seek_counts(

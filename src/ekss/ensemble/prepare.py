@@ -273,14 +273,14 @@ class Scattering:
 
     @property
     def n_scales(self) -> int:
-        """Scales of the wavelets: four to eight windows along the shorter side."""
-        return min(_MOST_SCALES, int(math.log2(min(self.image_shape))) - 2)
+        """Scales of the wavelets: three to six windows along the shorter side."""
+        return min(_MOST_SCALES, round(math.log2(min(self.image_shape))) - 2)
 
     @property
     def n_features(self) -> int:
         """Number of features of an image."""
-        blank = np.zeros((1, math.prod(self.image_shape)))
-        return len(self._transformer.fit(blank).get_feature_names_out())
+        _, features = self._transformer.shapes_for(math.prod(self.image_shape))
+        return math.prod(features)
 
     @property
     def _transformer(self) -> Scattering2D:

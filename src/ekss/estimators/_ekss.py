@@ -163,8 +163,8 @@ class EKSS(SubspaceClusterer):
         returned.
     counts_ : tuple of Count
         With ``n_clusters="auto"``: the numbers of clusters of the last round of the
-        search, best first, with ``n_clusters``, ``score`` and ``confirmed``; otherwise
-        empty.
+        search, best first, with ``n_clusters``, ``score``, ``confirmed`` and ``gap``;
+        otherwise empty.
     n_directions_ : int
         Number of directions in which points were whitened; 0 if they were not.
     features_ : {"rows", "scattering"}
@@ -388,8 +388,7 @@ class EKSS(SubspaceClusterer):
         given = self.image_shape
         if given is None:
             return None
-        blank = np.zeros((1, n_pixels))
-        shape: tuple[int, int] = Scattering2D(image_shape=given).fit(blank).image_shape_
+        shape, _ = Scattering2D(image_shape=given).shapes_for(n_pixels)
         if min(shape) < Scattering.SMALLEST_SIDE:
             raise ValueError(
                 f"image_shape={given!r} is too small for scattering features, which "

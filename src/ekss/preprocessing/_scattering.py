@@ -125,11 +125,36 @@ class Scattering2D(ClassNamePrefixFeaturesOutMixin, PointTransformer):
         self.n_jobs = n_jobs
 
     def _learn(self, points: NDArray[np.floating]) -> None:
-        self._check_parameters()
-        self.image_shape_ = _inferred_shape(self.image_shape, points.shape[1])
+        self.image_shape_, self.output_shape_ = self.shapes_for(points.shape[1])
         self._frame = _checked_frame(self.pad_to, self.image_shape_)
         self.paths_ = scattering_paths(self.J, self.L, self.order)
-        self.output_shape_ = (len(self.paths_), *coarse_sides(self._frame, self.J))
+
+    def shapes_for(self, n_pixels: int) -> tuple[tuple[int, int], tuple[int, int, int]]:
+        """Return the shapes of images of so many pixels and of their features.
+
+        Parameters
+        ----------
+        n_pixels : int
+            Number of pixels, which are the columns of X.
+
+        Returns
+        -------
+        image_shape : (int, int)
+            Height and width of the images.
+        output_shape : (int, int, int)
+            Paths, height and width of the features.
+
+        Examples
+        --------
+        >>> from ekss.preprocessing import Scattering2D
+        >>> Scattering2D(J=3, L=8, pad_to=(32, 32)).shapes_for(28 * 28)
+        ((28, 28), (217, 4, 4))
+        """
+        self._check_parameters()
+        shape = _inferred_shape(self.image_shape, n_pixels)
+        paths = scattering_paths(self.J, self.L, self.order)
+        sides = coarse_sides(_checked_frame(self.pad_to, shape), self.J)
+        return shape, (len(paths), *sides)
 
     def _apply(self, points: NDArray[np.floating]) -> NDArray[np.floating]:
         images = points.reshape(-1, *self.image_shape_)

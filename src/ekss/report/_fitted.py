@@ -18,6 +18,7 @@ from scipy import sparse
 
 from ekss.core.linalg import Flats
 from ekss.core.tsc import nearest_by_angle
+from ekss.ensemble.decide import WHITENING
 from ekss.estimators import TSC, PaperEKSS
 from ekss.graph import nearest_by_votes, prepare_votes
 from ekss.metrics import clustering_error
@@ -184,7 +185,7 @@ class Inputs:
             words = (
                 f"{names[best.features]}, {words}; score {best.score:.2f}, that of "
                 f"{names[others[0].features]} {others[0].score:.2f}; lower is better, "
-                "and features must be better by 0.1"
+                f"and features must be better by {WHITENING.equal}"
             )
         return words
 
