@@ -8,11 +8,10 @@ without them, name the other sets by ``--sets``.
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
 from time import perf_counter
@@ -20,13 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from rows import RowFile
+from rows import Key, Rows, Study
 
-RESULTS = Path(__file__).parents[1] / "docs" / "results"
-PAGE = RESULTS / "consensus.md"
 SETS = ("iris", "wine", "breast cancer", "digits", "MNIST-10k", "200000 rows")
-ROWS = RowFile(
-    RESULTS / "consensus.csv",
+STUDY = Study(
+    "consensus",
+    "Consensus of k-means",
     ("data", "method", "seed"),
     ("error", "nmi", "seconds", "megabytes"),
 )
@@ -220,19 +218,13 @@ def measure(data: str, method: str, seed: int) -> dict[str, Any]:
     }
 
 
-def run(sets: list[str]) -> None:
-    """Compute what is missing."""
-    from ekss.benchmarks._versions import code_of
-
-    wanted = (
-        (data, method, str(seed))
-        for data, method, seed in product(sets, METHODS, SEEDS)
-        if data not in LARGE or (method in QUICK and seed == 0)
-    )
-    ROWS.add(wanted, _in_own_process, code_of())
+def wanted(sets: list[str]) -> Iterator[Key]:
+    for data, method, seed in product(sets, METHODS, SEEDS):
+        if data not in LARGE or (method in QUICK and seed == 0):
+            yield data, method, str(seed)
 
 
-def _in_own_process(key: tuple[str, ...]) -> dict[str, Any] | None:
+def _in_own_process(key: Key) -> dict[str, Any] | None:
     """Measure in a process of its own; None if it fails."""
     found = subprocess.run(
         [sys.executable, "-c", f"import consensus as c; c.tell({key!r})"],
@@ -254,17 +246,8 @@ def tell(key: tuple[str, str, str]) -> None:
     print(json.dumps(measure(data, method, int(seed))))
 
 
-def write_page() -> None:
-    from ekss.benchmarks._versions import libraries_in, provenance, version_line
-
-    every = list(ROWS.known().values())
+def body(every: Rows) -> list[str]:
     page = [
-        "# Consensus of k-means",
-        "",
-        version_line(
-            [row["code"] for row in every], [libraries_in(provenance())], what="fits"
-        ),
-        "",
         "Made by `python benchmarks/consensus.py`. Error in percent and normalised "
         "mutual information with the classes, means over the seeds; seconds with two "
         "workers where a method has them; megabytes above those of data and imports. "
@@ -290,7 +273,7 @@ def write_page() -> None:
             some = [row for row in rows if row["method"] == method]
             mean = {
                 name: np.mean([float(row[name]) for row in some])
-                for name in ROWS.measured
+                for name in STUDY.measured
             }
             worst = max(float(row["error"]) for row in some)
             page.append(
@@ -299,20 +282,14 @@ def write_page() -> None:
                 f"{mean['megabytes']:.0f} |"
             )
         page.append("")
-    PAGE.write_text("\n".join(page).rstrip() + "\n")
+    return page
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = STUDY.arguments(__doc__)
     parser.add_argument("--sets", nargs="*", choices=SETS, default=list(SETS))
-    parser.add_argument("--fresh", action="store_true", help="forget earlier rows")
-    parser.add_argument("--page", action="store_true", help="only write the page")
     given = parser.parse_args()
-    if given.fresh:
-        ROWS.path.unlink(missing_ok=True)
-    if not given.page:
-        run(given.sets)
-    write_page()
+    STUDY.carry_out(given, wanted(given.sets), _in_own_process, body)
 
 
 if __name__ == "__main__":

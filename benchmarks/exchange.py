@@ -9,11 +9,9 @@ are there already are not computed again, so a run can be stopped and continued,
 
 from __future__ import annotations
 
-import argparse
 import warnings
 from collections.abc import Iterator
 from itertools import product
-from pathlib import Path
 from time import process_time
 from typing import Any
 
@@ -21,19 +19,17 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from ekss import KSS, ClusteringWarning
-from ekss.benchmarks._versions import code_of, libraries_in, provenance, version_line
 from ekss.core.ksubspaces import UPDATES, k_subspaces
 from ekss.core.linalg import fit_clusters, unit_rows
 from ekss.datasets import fetch_usps, make_union_of_subspaces
 from ekss.estimators._restarts import RestartedClusterer
 from ekss.metrics import clustering_error
 from ekss.runtime.workers import one_blas_thread
-from rows import RowFile
+from rows import Key, Rows, Study
 
-RESULTS = Path(__file__).parents[1] / "docs" / "results"
-PAGE = RESULTS / "exchange.md"
-ROWS = RowFile(
-    RESULTS / "exchange.csv",
+STUDY = Study(
+    "exchange",
+    "K-subspaces that exchange subspaces",
     ("case", "method", "draw"),
     ("cost", "planted", "error", "seconds"),
 )
@@ -92,7 +88,8 @@ def planted_cost(X: np.ndarray, y: np.ndarray, k: int, d: int) -> float:
     return float(run.costs[-1])
 
 
-def measure(case: str, method: str, draw: int) -> dict[str, Any]:
+def measure(key: Key) -> dict[str, Any]:
+    case, method, draw = key[0], key[1], int(key[2])
     X, y, k, d = points_of(case, draw)
     kind, params = METHODS[method]
     with one_blas_thread(), warnings.catch_warnings():
@@ -109,19 +106,15 @@ def measure(case: str, method: str, draw: int) -> dict[str, Any]:
     }
 
 
-def run(cases: list[str]) -> None:
-    """Compute what is missing."""
+def wanted(cases: list[str]) -> Iterator[Key]:
     for method in METHODS:  # compile first, so that no row pays for it
-        measure(next(iter(PLANTED)), method, 0)
-    wanted = (
-        (case, method, str(draw))
-        for case in cases
-        for draw, method in product(range(DRAWS[case]), METHODS)
-    )
-    ROWS.add(wanted, lambda key: measure(key[0], key[1], int(key[2])), code_of())
+        measure((next(iter(PLANTED)), method, "0"))
+    for case in cases:
+        for draw, method in product(range(DRAWS[case]), METHODS):
+            yield case, method, str(draw)
 
 
-def table(rows: list[dict[str, str]]) -> Iterator[str]:
+def table(rows: Rows) -> Iterator[str]:
     yield (
         "| data | starts | draws | at the planted optimum | mean cost | "
         "mean error % | seconds |"
@@ -143,15 +136,8 @@ def table(rows: list[dict[str, str]]) -> Iterator[str]:
         )
 
 
-def write_page() -> None:
-    rows = list(ROWS.known().values())
-    page = [
-        "# K-subspaces that exchange subspaces",
-        "",
-        version_line(
-            [row["code"] for row in rows], [libraries_in(provenance())], what="fits"
-        ),
-        "",
+def body(rows: Rows) -> list[str]:
+    return [
         "Made by `python benchmarks/exchange.py`: `KSS` is told the dimension d and "
         'has `update="power"`; the number of the draw is the seed of the fit too. '
         "Plain starts do not know of each other, and the cheapest is kept. Seconds are "
@@ -164,20 +150,13 @@ def write_page() -> None:
         "",
         *table(rows),
     ]
-    PAGE.write_text("\n".join(page).rstrip() + "\n")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = STUDY.arguments(__doc__)
     parser.add_argument("--cases", nargs="*", choices=list(DRAWS), default=list(DRAWS))
-    parser.add_argument("--fresh", action="store_true", help="forget earlier rows")
-    parser.add_argument("--page", action="store_true", help="only write the page")
     given = parser.parse_args()
-    if given.fresh:
-        ROWS.path.unlink(missing_ok=True)
-    if not given.page:
-        run(given.cases)
-    write_page()
+    STUDY.carry_out(given, wanted(given.cases), measure, body)
 
 
 if __name__ == "__main__":

@@ -7,31 +7,27 @@ and ``--fresh`` begins anew. With Python: ``python benchmarks/outliers.py``.
 
 from __future__ import annotations
 
-import argparse
 import warnings
 from collections.abc import Callable, Iterator
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from ekss import EKSS, KSS, SSC, ClusteringWarning, CoPKSS, KSSMember, MedianKFlats
-from ekss.benchmarks._versions import code_of, libraries_in, provenance, version_line
 from ekss.datasets import make_union_of_subspaces
 from ekss.graph import companion_shares
 from ekss.metrics import clustering_error
 from ekss.report import build
-from rows import RowFile
+from rows import Key, Rows, Study
 
-RESULTS = Path(__file__).parents[1] / "docs" / "results"
-PAGE = RESULTS / "outliers.md"
 DRAWS = range(10)
 # Members by coherence pursuit take many times as long.
 FEW_DRAWS, SLOW = 3, ("the same, members by coherence pursuit",)
-ROWS = RowFile(
-    RESULTS / "outliers.csv",
+STUDY = Study(
+    "outliers",
+    "Outliers, unequal dimensions, unequal sizes",
     ("part", "case", "method", "draw"),
     ("error", "auc", "votes", "found", "false", "dims", "sizes", "said"),
 )
@@ -156,19 +152,15 @@ PARTS: dict[str, tuple[Callable[..., dict[str, Any]], dict[str, Any], list[str]]
 }
 
 
-def run(parts: list[str], n_draws: int) -> None:
-    """Compute what is missing."""
-    wanted = (
-        (part, case, method, str(draw))
-        for part in parts
-        for draw in DRAWS[:n_draws]
-        for case, method in product(*PARTS[part][1:])
-        if draw < FEW_DRAWS or method not in SLOW
-    )
-    ROWS.add(wanted, _measure, code_of())
+def wanted(parts: list[str], n_draws: int) -> Iterator[Key]:
+    for part in parts:
+        for draw in DRAWS[:n_draws]:
+            for case, method in product(*PARTS[part][1:]):
+                if draw < FEW_DRAWS or method not in SLOW:
+                    yield part, case, method, str(draw)
 
 
-def _measure(key: tuple[str, ...]) -> dict[str, Any]:
+def measure(key: Key) -> dict[str, Any]:
     part, case, method, draw = key
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ClusteringWarning)
@@ -176,7 +168,7 @@ def _measure(key: tuple[str, ...]) -> dict[str, Any]:
     return found
 
 
-def numbers(rows: list[dict[str, str]], name: str) -> np.ndarray:
+def numbers(rows: Rows, name: str) -> np.ndarray:
     return np.array([float(row[name]) for row in rows if row[name]])
 
 
@@ -184,7 +176,7 @@ def in_percent(values: np.ndarray, how: Callable[[np.ndarray], Any] = np.mean) -
     return f"{100 * how(values):.2f}" if len(values) else "-"
 
 
-def outlier_table(take: Callable[..., list[dict[str, str]]]) -> Iterator[str]:
+def outlier_table(take: Callable[..., Rows]) -> Iterator[str]:
     for case in OUTLIERS:
         yield f"### {case}"
         yield ""
@@ -214,7 +206,7 @@ def outlier_table(take: Callable[..., list[dict[str, str]]]) -> Iterator[str]:
         yield ""
 
 
-def dims_table(take: Callable[..., list[dict[str, str]]]) -> Iterator[str]:
+def dims_table(take: Callable[..., Rows]) -> Iterator[str]:
     yield "| case | error % of inliers | all dimensions exact | largest miss |"
     yield "|---|---:|---:|---:|"
     for case, planted in DIMS.items():
@@ -230,7 +222,7 @@ def dims_table(take: Callable[..., list[dict[str, str]]]) -> Iterator[str]:
     yield ""
 
 
-def sizes_table(take: Callable[..., list[dict[str, str]]]) -> Iterator[str]:
+def sizes_table(take: Callable[..., Rows]) -> Iterator[str]:
     yield (
         "| case | error % | worst | draws without error | smallest clusters found, "
         "worst draw | what the report says |"
@@ -254,22 +246,14 @@ def sizes_table(take: Callable[..., list[dict[str, str]]]) -> Iterator[str]:
     yield ""
 
 
-def write_page() -> None:
-    every = list(ROWS.known().values())
-
-    def take(part: str, case: str, method: str) -> list[dict[str, str]]:
+def body(every: Rows) -> list[str]:
+    def take(part: str, case: str, method: str) -> Rows:
         wanted = part, case, method
         return [
             row for row in every if (row["part"], row["case"], row["method"]) == wanted
         ]
 
-    made = provenance()
-    codes = [row["code"] for row in every]
-    page = [
-        "# Outliers, unequal dimensions, unequal sizes",
-        "",
-        version_line(codes, [libraries_in(made)], what="fits"),
-        "",
+    return [
         f"Made by `python benchmarks/outliers.py`: planted unions, up to {len(DRAWS)} "
         "draws; the number of the draw is the seed of the fit too. What the words "
         "mean is explained in [odd data](../odd-data.md).",
@@ -299,21 +283,14 @@ def write_page() -> None:
         "",
         *sizes_table(take),
     ]
-    PAGE.write_text("\n".join(page).rstrip() + "\n")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = STUDY.arguments(__doc__)
     parser.add_argument("--parts", nargs="*", choices=list(PARTS), default=list(PARTS))
     parser.add_argument("--draws", type=int, default=len(DRAWS), metavar="N")
-    parser.add_argument("--fresh", action="store_true", help="forget earlier rows")
-    parser.add_argument("--page", action="store_true", help="only write the page")
     given = parser.parse_args()
-    if given.fresh:
-        ROWS.path.unlink(missing_ok=True)
-    if not given.page:
-        run(given.parts, given.draws)
-    write_page()
+    STUDY.carry_out(given, wanted(given.parts, given.draws), measure, body)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,17 @@
-"""Rows of a benchmark on disk: what is there already is not computed again."""
+"""Benchmarks whose fits are rows on disk: what is there is not computed again."""
 
 from __future__ import annotations
 
 import csv
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 Key = tuple[str, ...]
+Rows = list[dict[str, str]]
+RESULTS = Path(__file__).parents[1] / "docs" / "results"
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,66 @@ class RowFile:
                 writer.writerow(row)
                 file.flush()
                 print(*row.values(), flush=True)
+
+
+@dataclass(frozen=True)
+class Study:
+    """A benchmark with its rows and its page in docs/results.
+
+    Attributes
+    ----------
+    name : str
+        Of its files, and of its script.
+    title : str
+        Of its page.
+    keys, measured : tuple of str
+        Columns of its rows: see :class:`RowFile`.
+    """
+
+    name: str
+    title: str
+    keys: tuple[str, ...]
+    measured: tuple[str, ...]
+
+    @property
+    def file(self) -> RowFile:
+        """Its rows."""
+        return RowFile(RESULTS / f"{self.name}.csv", self.keys, self.measured)
+
+    def arguments(self, about: str) -> ArgumentParser:
+        """Return the arguments that all studies have."""
+        parser = ArgumentParser(description=about.splitlines()[0])
+        parser.add_argument("--fresh", action="store_true", help="forget earlier rows")
+        parser.add_argument("--page", action="store_true", help="only write the page")
+        return parser
+
+    def carry_out(
+        self,
+        given: Namespace,
+        wanted: Iterable[Key],
+        measure: Callable[[Key], Mapping[str, Any] | None],
+        body: Callable[[Rows], Iterable[str]],
+    ) -> None:
+        """Measure what is missing, and write the page: a title, versions, the body."""
+        # Some studies measure memory, and import ekss in processes of their own.
+        from ekss.benchmarks._versions import (
+            code_of,
+            libraries_in,
+            provenance,
+            version_line,
+        )
+
+        if given.fresh:
+            self.file.path.unlink(missing_ok=True)
+        if not given.page:
+            self.file.add(wanted, measure, code_of())
+        rows = list(self.file.known().values())
+        made_by = version_line(
+            [row["code"] for row in rows], [libraries_in(provenance())], what="fits"
+        )
+        page = [f"# {self.title}", "", made_by, "", *body(rows)]
+        text = "\n".join(page).rstrip() + "\n"
+        (RESULTS / f"{self.name}.md").write_text(text, encoding="utf-8")
 
 
 def _shown(value: Any) -> Any:

@@ -8,29 +8,25 @@ can be stopped and continued, and ``--fresh`` begins anew. With Python:
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from itertools import product
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from ekss import EKSS
-from ekss.benchmarks._versions import code_of, libraries_in, provenance, version_line
 from ekss.core.linalg import unit_rows
 from ekss.datasets import fetch_coil100, fetch_eyaleb, fetch_mnist
 from ekss.ensemble import decide
 from ekss.metrics import clustering_error
-from rows import RowFile
+from rows import Key, Rows, Study
 
-RESULTS = Path(__file__).parents[1] / "docs" / "results"
-PAGE = RESULTS / "unseen.md"
-ROWS = RowFile(
-    RESULTS / "unseen.csv",
+STUDY = Study(
+    "unseen",
+    "Images that no rule was set on",
     ("case", "variant", "draw"),
     ("error", "features", "directions", "seconds"),
 )
@@ -81,7 +77,8 @@ def _own_score(cuts: Any, evidence: Any, wishes: Any, number: int) -> float:
     return _mean_score([cuts[number]], [evidence[number]], wishes, 0)
 
 
-def measure(case: str, variant: str, draw: int) -> dict[str, Any]:
+def measure(key: Key) -> dict[str, Any]:
+    case, variant, draw = key[0], key[1], int(key[2])
     X, y = points_of(case, draw)
     params: dict[str, Any] = {}
     if variant == "not whitened":
@@ -105,7 +102,7 @@ def measure(case: str, variant: str, draw: int) -> dict[str, Any]:
     }
 
 
-def table(rows: list[dict[str, str]]) -> Iterator[str]:
+def table(rows: Rows) -> Iterator[str]:
     yield "| data | variant | mean error % | each draw | features | seconds |"
     yield "|---|---|---:|---|---|---:|"
     for case, variant in product(CASES, VARIANTS):
@@ -123,15 +120,8 @@ def table(rows: list[dict[str, str]]) -> Iterator[str]:
         )
 
 
-def write_page() -> None:
-    rows = list(ROWS.known().values())
-    page = [
-        "# Images that no rule was set on",
-        "",
-        version_line(
-            [row["code"] for row in rows], [libraries_in(provenance())], what="fits"
-        ),
-        "",
+def body(rows: Rows) -> list[str]:
+    return [
         "Made by `python benchmarks/unseen.py`: `EKSS(K)` on pixels at unit length, "
         "without labels. The rules for [whitening](../choosing.md#which-preprocessing) "
         "and for scattering features were set on COIL-20, all of Yale B, USPS and "
@@ -145,27 +135,18 @@ def write_page() -> None:
         "",
         *table(rows),
     ]
-    PAGE.write_text("\n".join(page).rstrip() + "\n")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = STUDY.arguments(__doc__)
     parser.add_argument("--cases", nargs="*", choices=list(CASES), default=list(CASES))
     parser.add_argument("--draws", type=int, default=DRAWS)
-    parser.add_argument("--fresh", action="store_true", help="forget earlier rows")
-    parser.add_argument("--page", action="store_true", help="only write the page")
     given = parser.parse_args()
-    if given.fresh:
-        ROWS.path.unlink(missing_ok=True)
-    if not given.page:
-        wanted = (
-            (case, variant, str(draw))
-            for draw, case, variant in product(
-                range(given.draws), given.cases, VARIANTS
-            )
-        )
-        ROWS.add(wanted, lambda key: measure(key[0], key[1], int(key[2])), code_of())
-    write_page()
+    wanted = (
+        (case, variant, str(draw))
+        for draw, case, variant in product(range(given.draws), given.cases, VARIANTS)
+    )
+    STUDY.carry_out(given, wanted, measure, body)
 
 
 if __name__ == "__main__":
