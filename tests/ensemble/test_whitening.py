@@ -157,9 +157,9 @@ def test_numbers_that_were_given_up_come_last_whatever_their_score():
     assert _best_first(tried) == [0, 1, 2]
 
 
-def test_numbers_of_directions_leave_one_to_every_cluster():
+def test_numbers_of_directions_leave_one_to_each_of_few_clusters():
     assert numbers_of_directions(10, (1000, 64)) == (10, 15, 20, 30, 40, 60)
-    assert numbers_of_directions(100, (7200, 1024)) == (100, 150, 200, 300, 400)
+    assert numbers_of_directions(100, (7200, 1024)) == (50, 100, 150, 200, 300, 400)
     assert numbers_of_directions(3, (4, 100)) == (3,)
     assert numbers_of_directions(5, (100, 4)) == ()
     assert numbers_of_directions(3, (100, 30), (2, 6)) == (9, 12, 18, 24)

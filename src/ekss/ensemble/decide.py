@@ -489,8 +489,11 @@ class _WhiteningRules:
     # direction in common: 0.45 to 0.7 for images as they are, at most 0.015 for
     # subspaces, or for images less their mean or leading components.
     common: float = 0.1
-    # Directions tried, per cluster; no more than ``few``, or ``per_cluster``.
-    multiples: tuple[float, ...] = (1, 1.5, 2, 3, 4, 6, 8, 12)
+    # Directions tried, per cluster; no more than ``few``, or ``per_cluster``. Fewer
+    # than one per cluster are tried if they are at least ``least``: many classes of
+    # images share directions (docs/experiments.md, "Fewer directions than clusters").
+    multiples: tuple[float, ...] = (0.5, 1, 1.5, 2, 3, 4, 6, 8, 12)
+    least: int = 32
     few: int = 128
     per_cluster: int = 4
     # Members of each round of the comparison of numbers of directions.
@@ -741,10 +744,12 @@ def numbers_of_directions(
 ) -> tuple[int, ...]:
     """Return the numbers of directions that are tried, ascending.
 
-    Clusters need at least one direction each, and one outside of their subspace, if its
-    dimension is given.
+    Few clusters need at least one direction each, and each cluster one outside of its
+    subspace, if the dimension is given.
     """
-    least = 1 if dims is None else dims[1] + 1
+    least = min(n_clusters, WHITENING.least)
+    if dims is not None:
+        least = max(least, dims[1] + 1)
     most = max(WHITENING.few, WHITENING.per_cluster * n_clusters)
     most = min(most, *shape)
     numbers = {ceil(times * n_clusters) for times in WHITENING.multiples}
