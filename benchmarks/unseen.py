@@ -126,8 +126,9 @@ def body(rows: Rows) -> list[str]:
         "without labels. The rules for [whitening](../choosing.md#which-preprocessing) "
         "and for scattering features were set on COIL-20, all of Yale B, USPS and "
         "scikit-learn's digits; here classes of COIL-100 and people of Yale B are "
-        "drawn at random, and images of MNIST's training set. Each draw has its own "
-        "seed.",
+        "drawn at random, and images of MNIST's training set. The number of scales of "
+        "the wavelets was set on two other draws of these images. Each draw has its "
+        "own seed.",
         "",
         '"Number of directions by its own score" chooses it without the other numbers '
         "as judges; the default asks all of them. Seconds are those of a machine with "
