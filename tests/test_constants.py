@@ -14,7 +14,7 @@ from ekss.datasets import make_union_of_subspaces
 from ekss.ensemble import choose as selection
 from ekss.ensemble import cut, decide, dimension, vote
 from ekss.ensemble import cut as cuts
-from ekss.ensemble.decide import COUNT, WHITENING
+from ekss.ensemble.decide import COUNT, WHITENING, numbers_of_directions
 from ekss.ensemble.prepare import _KEPT
 from ekss.estimators import _search
 from ekss.estimators._ekss import MOST_VOTED
@@ -201,13 +201,20 @@ def test_words_for_constants():
     assert mkf._PATIENCE == 5  # "after five passes in a row"
     assert mkf._SMOOTHING == 0.01  # "a hundredth of the mean length"
     assert WAYS == 11  # "cut in eleven ways"
-    assert len(WHITENING.multiples) == 8  # "up to eight fits"
-    assert WHITENING.multiples == (1, 1.5, 2, 3, 4, 6, 8, 12)  # "... times K"
+    tried = [numbers_of_directions(k, (10**6, 10**6)) for k in range(2, 200)]
+    assert max(map(len, tried)) == 8  # "up to eight fits"
+    assert WHITENING.multiples == (0.5, 1, 1.5, 2, 3, 4, 6, 8, 12)  # "... times K"
+    assert WHITENING.least == 32  # "where K is at least 64, also K / 2"
     assert VOTE.least_points == 3  # "at least three points for each dimension"
     assert COUNT.rounds - 1 == 4  # "moves the guess, at most four times"
     assert COUNT.near == (0.9, 2.5)  # "nine tenths", "two and a half times"
     assert COUNT.reach == 3  # "from a third to three times the guess"
     assert COUNT.within == 0.05  # "within a twentieth"
+    assert COUNT.gap_neighbors == (10, 20, 40)  # "10, 20 and 40 neighbours"
+    assert COUNT.gap_rounds == 4  # "within four rounds"
+    assert COUNT.gap_rest == 1 / 4  # "within a quarter of the guess"
+    assert COUNT.gap_clear == 2  # "twice as wide"
+    assert COUNT.gap_near == 0.1  # "not within a tenth of it"
     assert _search._WEAKEST == 0.25  # "the quarter of the clusters"
     assert DECIDE.share_of_root == 1 / 4  # "sqrt(N / K) / 4"
 
