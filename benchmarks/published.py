@@ -53,7 +53,7 @@ def without_blocks(text: str) -> str:
 def write_pages() -> list[Path]:
     """Write all blocks, and the tables whose figures are in a file; return changes."""
     write_entries(_entries(), _runs(), RESULTS)
-    write_parameters(_entries(), RESULTS)
+    write_parameters(_entries(), RESULTS, _newest_codes())
     for name in ("table1.txt", "table3.txt", "table3.csv"):
         (RESULTS / name).unlink(missing_ok=True)  # the pages have the same
     changed = []
@@ -286,9 +286,7 @@ _HEADLINES = (
 def headline_table() -> str:
     """Return the headline table: EKSS in every way, and the best of the others."""
     entries = _entries()
-    run = _newest_run(entries)
-    (newest,) = run["codes"]
-    columns = [_headline_column(entries, name, newest) for name in DATASETS]
+    columns = [_headline_column(entries, name) for name in DATASETS]
     table = [
         ["clustering error %", *(one.title for one in DATASETS.values())],
         ["---", *["---:"] * len(DATASETS)],
@@ -301,76 +299,67 @@ def headline_table() -> str:
     notes += "the lowest without labels."
     if beaten := _better_than_default(entries):
         notes += f" Better than `EKSS(K)` without labels: {listed(beaten)}."
-    return f"{_version_note(run, rendered)}\n\n{rendered}\n\n{notes}"
+    return f"{_version_note(entries, rendered)}\n\n{rendered}\n\n{notes}"
 
 
-def _newest_run(entries) -> dict:
-    """Return the last run of one version that made label-free figures of EKSS."""
-    made = {
-        code
-        for one in entries
-        if one.method == "ekss"
-        for code in one.figures["free"].codes
-    }
-    runs = [one for one in _runs() if len(one["codes"]) == 1]
-    return [one for one in runs if made.intersection(one["codes"])][-1]
+def _newest_codes() -> set[str]:
+    """Return the fingerprints of the last run, one per method or more."""
+    return set(_runs()[-1]["codes"])
 
 
-def _headline_column(entries, dataset: str, newest: str) -> list[str]:
-    (ours,) = (one for one in entries if (one.dataset, one.method) == (dataset, "ekss"))
-    free, images = ours.figures["free"], _of_images(entries, dataset)
+def _is_current(figure) -> bool:
+    """Whether a figure was made by the code of the last run."""
+    return _newest_codes().issuperset(figure.codes)
+
+
+def _headline_column(entries, dataset: str) -> list[str]:
+    its = {one.method: one for one in entries if one.dataset == dataset}
+    ours, images = its["ekss"], its.get("ekss-images")
     default, searched = (_best(entries, dataset, name) for name in ("free", "chosen"))
-    tried = (free, images, default[0], searched[0])
-    without_labels = [one for one in tried if one is not None]
-    lowest = min(without_labels, key=lambda one: one.mean)
-
-    def shown(figure, name: str = "", spread: bool = False) -> str:
-        if figure is None:
-            return "-"
-        text = f"**{figure.mean:.2f}**" if figure is lowest else f"{figure.mean:.2f}"
-        if spread and figure.spread is not None:
-            text += f" ± {figure.spread:.2f}"
-        if figure.codes != (newest,):
-            text += f" {_OTHER}"
-        return f"{text} {name}".strip()
-
-    published = min(
-        one.published
-        for one in entries
-        if one.dataset == dataset and one.published is not None
+    tried = [(ours, "free"), (images, "free"), (default, "free"), (searched, "chosen")]
+    lowest = min(
+        entry.figures[column].mean
+        for entry, column in tried
+        if entry is not None and entry.figures[column].mean is not None
     )
+
+    def shown(entry, column: str) -> str:
+        if entry is None or entry.figures[column].mean is None:
+            return "-"
+        figure, is_free = entry.figures[column], column in ("free", "chosen")
+        is_lowest = is_free and figure.mean == lowest
+        text = f"**{figure.mean:.2f}**" if is_lowest else f"{figure.mean:.2f}"
+        is_ours = METHODS[entry.method].estimator == METHODS["ekss"].estimator
+        if is_ours and is_free and figure.spread is not None:
+            text += f" ± {figure.spread:.2f}"
+        if not _is_current(figure):
+            text += f" {_OTHER}"
+        return text if is_ours else f"{text} {METHODS[entry.method].title}"
+
+    published = min(one.published for one in its.values() if one.published is not None)
     return [
         f"{ours.published:.2f}",
-        shown(ours.figures["paper"]),
-        shown(ours.figures["tuned"]),
-        shown(free, spread=True),
-        shown(images, spread=True),
-        shown(*default),
-        shown(*searched),
-        shown(*_best(entries, dataset, "tuned")),
+        shown(ours, "paper"),
+        shown(ours, "tuned"),
+        shown(ours, "free"),
+        shown(images, "free"),
+        shown(default, "free"),
+        shown(searched, "chosen"),
+        shown(_best(entries, dataset, "tuned"), "tuned"),
         f"{published:.2f}",
     ]
 
 
-def _of_images(entries, dataset: str):
-    """Return the figure of EKSS that sees images as images, if it was made."""
-    for one in entries:
-        if (one.dataset, one.method) == (dataset, "ekss-images"):
-            figure = one.figures["free"]
-            return None if figure.mean is None else figure
-    return None
-
-
 def _best(entries, dataset: str, column: str):
-    """Return the best figure of the other methods in a column, and its method."""
+    """Return the entry of the best other method in a column, if there is one."""
     others = [
-        (one.figures[column], METHODS[one.method].title)
+        one
         for one in entries
         if one.dataset == dataset
         and METHODS[one.method].estimator != METHODS["ekss"].estimator
         and one.figures[column].mean is not None
     ]
-    return min(others, key=lambda one: one[0].mean, default=(None, ""))
+    return min(others, key=lambda one: one.figures[column].mean, default=None)
 
 
 def _better_than_default(entries) -> list[str]:
@@ -380,31 +369,34 @@ def _better_than_default(entries) -> list[str]:
     }
     ways = {"free": "", "chosen": " with `LabelFreeSearch`"}
     found = [
-        (dataset, *_best(entries, dataset, column), words)
+        (one, one.figures[column].mean, words)
         for dataset in DATASETS
         for column, words in ways.items()
+        if (one := _best(entries, dataset, column)) is not None
     ]
     return [
-        f"{name}{words} on {DATASETS[dataset].title} ({figure.mean:.2f})"
-        for dataset, figure, name, words in found
-        if figure is not None and figure.mean < ours[dataset]
+        f"{METHODS[one.method].title}{words} on {DATASETS[one.dataset].title} "
+        f"({mean:.2f})"
+        for one, mean, words in found
+        if mean < ours[one.dataset]
     ]
 
 
-def _version_note(run, table: str) -> str:
+def _version_note(entries, table: str) -> str:
     """Say above the table which versions made its figures."""
-    (newest,) = run["codes"]
-    if newest == "unknown":
-        return (
-            "All our figures were computed by earlier versions of the code, not by the "
-            "shipped one, and are to be computed again."
-        )
-    made = f"code {newest} (commit {', '.join(run['commits'])})"
+    commits = each_once(
+        commit
+        for entry in entries
+        for figure in entry.figures.values()
+        if figure.codes and _is_current(figure)
+        for commit in figure.commits
+    )
+    made = f"commit {listed(commits)}"
     if _OTHER not in table:
         return f"Our figures are of {made}."
     return (
         f"Figures without {_OTHER} are of {made}. Those with {_OTHER} were made by "
-        "other versions of the code, and are to be computed again."
+        "code that was changed since, and are to be computed again."
     )
 
 

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from ekss.benchmarks import Points, Profile
+from ekss.benchmarks import _versions as versions
 from ekss.datasets import make_union_of_subspaces
 
 TINY = Profile(
@@ -60,3 +61,16 @@ def tiny_loaders():
 
 def absent():
     raise OSError("the file is not there; get it with a command")
+
+
+@pytest.fixture
+def forget_code():
+    """A function after which fingerprints are taken again, of files as they are."""
+
+    def forget():
+        for cached in (versions._code_in, versions._reached_code, versions._source_of):
+            cached.cache_clear()
+
+    forget()
+    yield forget
+    forget()

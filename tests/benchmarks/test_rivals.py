@@ -10,7 +10,7 @@ from sklearn.datasets import make_blobs
 from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 
-from ekss.benchmarks import METHODS, plan_table1
+from ekss.benchmarks import METHODS
 from ekss.benchmarks._rivals import OnComponents, hdbscan, kmeans, noise_alone
 from ekss.methods import RIVALS, imported
 from ekss.metrics import clustering_error
@@ -91,11 +91,3 @@ def test_hdbscan_is_told_neither_number_nor_seed(clouds):
     X, _ = clouds
     one, other = hdbscan(3, random_state=0), hdbscan(50, random_state=1)
     np.testing.assert_array_equal(one.fit(X).labels_, other.fit(X).labels_)
-
-
-def test_their_module_is_a_part_of_their_cells(tiny, tiny_loaders, tmp_path):
-    plan = plan_table1(
-        tiny, tmp_path, tiny_loaders, datasets=["usps"], methods=[*RIVALS, "tsc"]
-    )
-    for cell in plan.cells:
-        assert ("code" in cell.params) == (cell.method in RIVALS)

@@ -1,10 +1,12 @@
 """Rows know the code that made them, and pages say so in their first line."""
 
-import inspect
+import importlib
 import json
 import re
 import shutil
+import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +15,7 @@ import pytest
 from ekss.benchmarks import (
     FIGURE_PROFILES,
     FIGURES,
+    METHODS,
     SCALE_PROFILES,
     merge_table1,
     plan_ablation,
@@ -30,9 +33,18 @@ from ekss.benchmarks import _versions as versions
 from ekss.benchmarks._ablation import run_ablation_cell
 from ekss.benchmarks._figure1 import run_votes
 from ekss.benchmarks._figure2 import run_pairs
+from ekss.benchmarks._figures34 import run_simulation
+from ekss.benchmarks._methods import SEARCH
 from ekss.benchmarks._scale import run_scale_cell
-from ekss.benchmarks._table1 import entries_of, errors_csv, read_entries, run_cell
-from ekss.benchmarks._versions import code_of, plain_code, version_line
+from ekss.benchmarks._table1 import (
+    entries_of,
+    errors_csv,
+    read_entries,
+    run_cell,
+)
+from ekss.benchmarks._versions import code_of, plain_code, reached, version_line
+from ekss.datasets import make_union_of_subspaces
+from ekss.methods import imported
 
 TESTS = Path(__file__).parents[1]
 RESULTS = TESTS.parent / "docs" / "results"
@@ -54,7 +66,7 @@ def rows_of(plan, **more):
         cell.key: {
             "cell": cell.identity(),
             "error": 10.0 + cell.seed,
-            "code": code_of(plan.work_of(cell)),
+            "code": plan.code_of(cell),
             **ORIGIN,
             **more,
         }
@@ -79,61 +91,63 @@ def test_words_do_not_change_the_code_but_code_does():
     assert plain_code("class A:\n    'Only words.'") == plain_code("class A:\n    pass")
 
 
+TSC, SPECTRAL = METHODS["tsc"].estimator, METHODS["spectral"].estimator
+# What computes cells, and what their parameters name.
 RUNS = {
-    "table1": run_cell,
-    "ablation": run_ablation_cell,
-    "scale": run_scale_cell,
-    "figure1": run_votes,
-    "figure2": run_pairs,
+    "table1 ekss": (run_cell, METHODS["ekss"].estimator),
+    "table1 tsc": (run_cell, TSC),
+    "table1 tsc chosen": (run_cell, [TSC, SEARCH]),
+    "table1 spectral": (run_cell, SPECTRAL),
+    "ablation": (run_ablation_cell, None),
+    "scale": (run_scale_cell, None),
+    "figure1": (run_votes, None),
+    "figure2": (run_pairs, None),
+    "figure3": (run_simulation, None),
 }
+ALL = {*RUNS}
+TABLE1 = {name for name in RUNS if name.startswith("table1")}
+OURS = {"table1 ekss", "ablation", "scale"}
+USING_TSC = {"table1 tsc", "table1 tsc chosen", "figure3"}
 
 
 @pytest.fixture
-def package(tmp_path, monkeypatch):
-    """A copy of the package, to edit; functions are looked up there."""
+def package(tmp_path, monkeypatch, forget_code):
+    """A copy of the package, to edit; definitions are looked up there."""
     copy = tmp_path / "ekss"
     compiled = shutil.ignore_patterns("__pycache__")
     shutil.copytree(versions.PACKAGE, copy, ignore=compiled)
-    real = inspect.getsourcefile
-
-    def moved(module):
-        return str(copy / Path(real(module)).relative_to(versions_of_this))
-
-    versions_of_this = versions.PACKAGE
     monkeypatch.setattr(versions, "PACKAGE", copy)
-    monkeypatch.setattr(versions.inspect, "getsourcefile", moved)
-    forget()
-    yield copy
-    forget()
-
-
-def forget():
-    for cached in (versions._code_in, versions._needed_code, versions._definitions):
-        cached.cache_clear()
-
-
-ALL = {*RUNS}
+    forget_code()
+    return copy
 
 
 @pytest.mark.parametrize(
     ("path", "old", "new", "changed"),
     [
-        ("core/linalg.py", "", "\nx = 2\n", ALL),
-        ("ensemble/vote.py", "", "\nx = 2\n", ALL),
-        ("ensemble/cut.py", "_RESTARTS = 5", "_RESTARTS = 6", ALL),
+        ("core/linalg.py", "", "\nx = 2\n", set()),
         ("metrics.py", "", "\nx = 2\n", ALL),
+        ("core/tsc.py", "return", "return 2 *", USING_TSC),
+        ("ensemble/decide.py", "first: int = 8", "first: int = 9", OURS),
+        ("estimators/_ekss.py", "self", "this", OURS),
+        ("estimators/_search.py", "self", "this", {"table1 tsc chosen"}),
+        (
+            "benchmarks/_rivals.py",
+            "def spectral(",
+            "def spectral(x, ",
+            {"table1 spectral"},
+        ),
         (
             "benchmarks/_table1.py",
             'score["nmi"] for score in best), 5',
             'score["nmi"] for score in best), 4',
-            {"table1"},
+            TABLE1,
         ),
-        ("benchmarks/_methods.py", "10_000 * seed", "20_000 * seed", {"table1"}),
+        ("benchmarks/_methods.py", "10_000 * seed", "20_000 * seed", TABLE1),
         (
             "benchmarks/_data.py",
             "enumerate(names)",
             "enumerate(names, 1)",
-            {"table1", "ablation", "scale"},
+            {*TABLE1, "ablation", "scale"},
         ),
         (
             "benchmarks/_figure1.py",
@@ -144,48 +158,65 @@ ALL = {*RUNS}
         ("benchmarks/_figure1.py", "block diagonal", "diagonal", set()),
         ("benchmarks/_scale.py", "seconds by stage", "seconds of stages", set()),
         ("benchmarks/_methods.py", "(6, 9)", "(6, 8)", set()),
-        ("theory/__init__.py", "", "\nx = 2\n", {"figure2"}),
         ("cli/__init__.py", "", "\nx = 2\n", set()),
     ],
 )
-def test_code_of_a_cell_is_what_decides_its_row(package, path, old, new, changed):
-    before = {name: code_of(work) for name, work in RUNS.items()}
+def test_code_of_a_cell_is_what_decides_its_row(
+    package, path, old, new, changed, forget_code
+):
+    before = {name: code_of(*run) for name, run in RUNS.items()}
     source = (package / path).read_text()
     assert old in source
     edited = source.replace(old, new) if old else source + new
     (package / path).write_text(edited)
-    forget()
-    assert {name for name, work in RUNS.items() if code_of(work) != before[name]} == (
-        changed
-    )
+    forget_code()
+    now = {name: code_of(*run) for name, run in RUNS.items()}
+    assert {name for name in RUNS if now[name] != before[name]} == changed
 
 
-def test_layer_that_is_a_file_counts_where_a_cell_uses_it(package):
-    before = code_of(run_cell, ("core",))
-    with (package / "metrics.py").open("a") as stream:
-        stream.write("\nx = 2\n")
-    forget()
-    assert code_of(run_cell, ("core",)) != before
+def functions_run(work):
+    """Return the places of all definitions of the package that a call runs through."""
+    found = set()
+
+    def look(frame, event, argument):
+        code, module = frame.f_code, frame.f_globals.get("__name__", "")
+        is_written = not code.co_filename.startswith("<")  # not made by dataclass
+        if module.startswith("ekss.") and is_written:
+            found.add(f"{module}:{code.co_qualname.partition('.')[0]}")
+
+    sys.setprofile(look)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return found
 
 
-def test_layers_that_estimators_and_features_import_are_all_in_the_code():
-    known = {name.removesuffix(".py") for name in versions._LAYERS}
-    seen, todo = set(), {"estimators", "preprocessing", "datasets", "metrics"}
-    while todo:
-        layer = todo.pop()
-        seen.add(layer)
-        code = versions._code_in(
-            versions.PACKAGE / (f"{layer}.py" if layer == "metrics" else layer)
-        )
-        todo |= set(re.findall(r"from ekss\.(\w+)", code)) - seen
-    assert seen <= known
+@pytest.mark.parametrize("name", ["ekss", "tsc", "kss", "ssc", "lrsc", "kmeans"])
+def test_all_code_that_a_fit_runs_through_is_in_its_fingerprint(name):
+    place = METHODS[name].estimator
+    model = imported(place)(3, random_state=0, n_jobs=1)
+    points = make_union_of_subspaces(3, 2, n_features=20, random_state=0).data
+    assert functions_run(partial(model.fit, points)) <= {*reached([place])}
+
+
+def test_code_outside_of_the_package_counts(tmp_path, monkeypatch, forget_code):
+    module = tmp_path / "elsewhere.py"
+    module.write_text("def used():\n    return 1\n\ndef run(cell):\n    return used()")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "elsewhere", raising=False)
+    run = importlib.import_module("elsewhere").run
+    before = code_of(run)
+    module.write_text(module.read_text().replace("return 1", "return 2"))
+    forget_code()
+    assert code_of(run) != before
 
 
 def test_features_are_made_again_by_other_code(tmp_path, tiny_loaders, monkeypatch):
     recipe = data.recipe_of(data.DATASETS["usps"], "plain", None)
     path = data.prepare_features(tmp_path, recipe, tiny_loaders["usps"])
     made = path.read_bytes()
-    monkeypatch.setattr(data, "code_of", lambda *what: "another")
+    monkeypatch.setattr(data, "code_of", lambda *what, **more: "another")
     data.prepare_features(tmp_path, recipe, tiny_loaders["usps"])
     assert path.read_bytes() != made
     with np.load(path) as stored:
@@ -196,10 +227,12 @@ def test_features_are_made_again_by_other_code(tmp_path, tiny_loaders, monkeypat
     ("codes", "libraries", "current", "words"),
     [
         ([], [], "a", "No rows yet"),
-        (["a", "a"], ["x"], "a", "One version: all 2 rows"),
-        (["a", "a"], ["x"], "b", "EARLIER VERSION: all 2 rows were made by code a"),
-        (["a", "b"], ["x"], "a", "MIXED VERSIONS"),
-        (["a", "unknown"], ["x"], "a", "MIXED VERSIONS.*unknown: 1"),
+        (["a", "a"], ["x"], None, "One version: all 2 rows were made by code a"),
+        (["a", "b"], ["x"], None, "MIXED VERSIONS: .*a: 1, b: 1"),
+        (["a", "unknown"], ["x"], None, "MIXED VERSIONS.*unknown: 1"),
+        (["a", "b"], ["x"], "ab", "One version: all 2 rows .* code of the last run"),
+        (["a", "a"], ["x"], "bb", "EARLIER VERSION: all 2 rows were made by code that"),
+        (["a", "b"], ["x"], "aa", "MIXED VERSIONS: 1 of the 2 rows"),
         (["unknown"], ["x"], "a", "UNKNOWN VERSION"),
         (["a"], ["x", "y"], "a", "One version.*MIXED LIBRARIES OR PROCESSORS: x; y"),
     ],
@@ -280,7 +313,7 @@ def test_entries_come_back_from_the_file(table):
     plan = table()
     entries = entries_of(plan, rows_of(plan))
     assert read_entries(errors_csv(entries)) == entries
-    assert entries[0].figures["free"].codes == (code_of(run_cell),)
+    assert set(entries[0].figures["free"].codes) < plan.codes()
 
 
 def test_figures_of_a_run_replace_those_of_the_table(table, tiny, tmp_path):

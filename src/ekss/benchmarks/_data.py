@@ -285,7 +285,7 @@ def prepare_features(home: Path, recipe: Mapping[str, Any], load: Loader) -> Pat
     Features that other code made are made again.
     """
     name = f"{recipe['dataset']}-{recipe['variant']}-{short_hash(recipe)}.npz"
-    path, code = home / "features" / name, code_of(_made, _FEATURE_LAYERS)
+    path, code = home / "features" / name, code_of(_made, layers=_FEATURE_LAYERS)
     if path.exists():
         with np.load(path, allow_pickle=False) as stored:
             if "code" in stored and str(stored["code"]) == code:

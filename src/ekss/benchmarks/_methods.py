@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from itertools import product
 from math import ceil
 from typing import Any
@@ -22,13 +21,15 @@ from numpy.typing import NDArray
 from ekss.benchmarks._data import DATASETS, BenchData, Points
 from ekss.benchmarks._paper import parameters
 from ekss.benchmarks._profiles import TEXTS, Profile
-from ekss.methods import CLASSES, RIVALS, VARIANTS
+from ekss.methods import CLASSES, RIVALS, VARIANTS, imported
 
 Setting = dict[str, Any]
 
 COLUMNS = ("paper", "tuned", "free", "chosen")
 # Of these the label-tuned figure is the lowest.
 SWEPT = ("paper", "tuned", "free")
+# What chooses among settings without labels.
+SEARCH = "ekss.estimators:LabelFreeSearch"
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ def settings(
     if column == "chosen":
         # SSC takes minutes per setting on the large sets.
         slow = method.name == "ssc" and dataset.large
-        free = {**_free(dataset, method, profile), "search": True}
+        free = {**_free(dataset, method, profile), "search": SEARCH}
         return [free] if method.searched and not slow else []
     if column == "paper":
         tried = _printed(dataset, method, profile)
@@ -201,14 +202,12 @@ def labellings(
 
     The name is JSON of the parameters; it is the same for trials, which differ by seed
     only. Of a setting, ``estimator`` is "module:Class", and ``params`` go to it, see
-    :func:`build`; with ``search`` LabelFreeSearch chooses; with ``trials`` the
-    estimator runs from that many seeds; with ``cuts`` the votes of one EKSS are cut in
-    several ways: lists ``n_neighbors``, ``eigenvectors`` (multiples of the number of
-    clusters), ``divide_by_size``; its members have ``candidates`` times as many
-    candidate subspaces as there are clusters, or draw between two such numbers.
+    :func:`build`; with ``search``, a class like LabelFreeSearch, that chooses; with
+    ``trials`` the estimator runs from that many seeds; with ``cuts`` the votes of one
+    EKSS are cut in several ways: lists ``n_neighbors``, ``eigenvectors`` (multiples of
+    the number of clusters), ``divide_by_size``; its members have ``candidates`` times
+    as many candidate subspaces as there are clusters, or draw between two such numbers.
     """
-    from ekss.estimators import LabelFreeSearch
-
     name = setting_name(setting)
     if "cuts" in setting:
         for cut, labels in _several_cuts(setting, points, seed):
@@ -221,7 +220,7 @@ def labellings(
     for one in seeds:
         model = model_of(setting, points, one)
         if setting.get("search"):
-            model = LabelFreeSearch(model, random_state=one)
+            model = imported(setting["search"])(model, random_state=one)
         yield json.dumps(name), model.fit(points.data).labels_
 
 
@@ -275,8 +274,7 @@ def build(
         if options.get("cutters") == "paper":
             options |= {"cutters": (paper_cut,), "score": _all_equal}
         given["cut"] = CutOptions(**options)
-    module, _, name = estimator.partition(":")
-    make = getattr(import_module(module), name)
+    make = imported(estimator)
     return make(n_clusters, random_state=seed, n_jobs=n_jobs, **given)
 
 

@@ -10,12 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ekss.benchmarks._runner import Plan, Row, finished
-from ekss.benchmarks._versions import (
-    code_in,
-    code_of,
-    libraries_in,
-    version_of_rows,
-)
+from ekss.benchmarks._versions import code_in, libraries_in, version_line
 from ekss.runtime.files import write_atomically
 
 Grid = list[list[str]]
@@ -164,9 +159,15 @@ def _versions_of(page: Page, plan: Plan, rows: Mapping[str, Row]) -> str:
     lines = []
     for table, words in (page.tables or {plan.name: ""}).items():
         cells = [cell for cell in plan.cells if cell.table == table]
-        found = [rows[cell.key] for cell in cells if cell.key in rows]
-        current = code_of(plan.others.get(table, plan.work))
-        lines.append(f"{words} {version_of_rows(found, current)}".strip())
+        made = [(rows[one.key], plan.code_of(one)) for one in cells if one.key in rows]
+        # Cells that failed have made nothing.
+        done = [(row, now) for row, now in made if finished(row)]
+        line = version_line(
+            [code_in(row) for row, _ in done],
+            [libraries_in(row) for row, _ in done],
+            [now for _, now in done],
+        )
+        lines.append(f"{words} {line}".strip())
     return " ".join(lines)
 
 

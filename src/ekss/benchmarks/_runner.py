@@ -142,6 +142,31 @@ class Plan:
         """
         return self.others.get(cell.table, self.work)
 
+    def code_of(self, cell: Cell) -> str:
+        """Return the fingerprint of the code that computes a cell.
+
+        Parameters
+        ----------
+        cell : Cell
+            A cell of the plan.
+
+        Returns
+        -------
+        code : str
+            The same until code is changed that the cell uses.
+        """
+        return code_of(self.work_of(cell), cell.params)
+
+    def codes(self) -> set[str]:
+        """Return the fingerprints of all code that computes cells.
+
+        Returns
+        -------
+        codes : set of str
+            One per method or more.
+        """
+        return {self.code_of(cell) for cell in self.cells}
+
     def finished(self, rows: Mapping[str, Row]) -> Iterator[tuple[Cell, Row]]:
         """Yield the cells that have results, with their rows.
 
@@ -317,9 +342,7 @@ def old_cells(plan: Plan, folder: Path) -> list[Cell]:
     """
     rows = read_rows(folder, plan.cells)
     return [
-        cell
-        for cell, row in plan.finished(rows)
-        if code_in(row) != code_of(plan.work_of(cell))
+        cell for cell, row in plan.finished(rows) if code_in(row) != plan.code_of(cell)
     ]
 
 
@@ -376,7 +399,7 @@ def run_plan(
     """
     (folder / "rows").mkdir(parents=True, exist_ok=True)
     todo = open_cells(plan, folder, keep_old=keep_old)
-    codes = {cell.table: code_of(plan.work_of(cell)) for cell in plan.cells}
+    codes = {cell.key: plan.code_of(cell) for cell in plan.cells}
     made = provenance()  # before anything can be edited while cells run
     if fresh:
         todo = sorted(plan.cells, key=lambda cell: -cell.cost)
@@ -400,7 +423,7 @@ def run_plan(
             ready = wait([run.results for run in running])
             for run in [run for run in running if run.results in ready]:
                 running.remove(run)
-                origin = {"code": codes[run.cell.table], **made}
+                origin = {"code": codes[run.cell.key], **made}
                 row = write_row(folder, run.cell, {**_collect(run), **origin})
                 done += 1
                 estimated += run.cell.cost

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import csv
-import inspect
 import io
 import json
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
-from importlib import import_module
 from importlib.util import find_spec
 from itertools import product
 from math import inf, prod
@@ -63,12 +68,10 @@ from ekss.benchmarks._pages import (
 )
 from ekss.benchmarks._paper import ERRORS, NOT_EXPLAINED, NOTES, SIZES, parameters
 from ekss.benchmarks._profiles import TEXTS, Profile
-from ekss.benchmarks._runner import Cell, Plan, Result, Row, finished, short_hash
+from ekss.benchmarks._runner import Cell, Plan, Result, Row, finished
 from ekss.benchmarks._versions import (
     code_in,
-    code_of,
     libraries_in,
-    plain_code,
     version_line,
 )
 from ekss.methods import CLASSES
@@ -180,7 +183,6 @@ def _cells(
         "settings": tried,
         "data": {one: recipe_of(dataset, one, subset) for one in variants},
         **({"sequences": True} if dataset.sequences else {}),
-        **_outside_code(tried),
     }
     seeds = profile.seeds if cost - _START <= profile.cheap else 1
     if column == "free" and method.estimator == CLASSES["ekss"]:
@@ -189,20 +191,6 @@ def _cells(
         Cell("table1", dataset.name, method.name, column, params, seed, cost)
         for seed in range(seeds)
     ]
-
-
-def _outside_code(tried: list[Setting]) -> dict[str, str]:
-    """Return a fingerprint of an estimator's module that is not one of the layers.
-
-    As a part of the cell it makes results of a module that was edited since count no
-    more; the code of the layers is compared when rows are read.
-    """
-    modules = {setting["estimator"].partition(":")[0] for setting in tried}
-    outside = sorted(one for one in modules if not one.startswith("ekss.estimators"))
-    if not outside:
-        return {}
-    sources = [inspect.getsource(import_module(name)) for name in outside]
-    return {"code": short_hash([plain_code(source) for source in sources])}
 
 
 # Estimated seconds on one thread, for the order, the number of seeds and the time left.
@@ -711,13 +699,14 @@ def note_lines(entries: Sequence[Entry]) -> list[str]:
     return lines
 
 
-def version_of_entries(entries: Sequence[Entry], current: str | None) -> str:
-    """Say which versions made the figures of a table."""
+def version_of_entries(entries: Sequence[Entry], current: Collection[str]) -> str:
+    """Say which versions made the figures of a table; ``current`` are of its code."""
     figures = [one for entry in entries for one in entry.figures.values()]
+    codes = [code for one in figures for code in one.codes]
     return version_line(
-        [code for one in figures for code in one.codes],
+        codes,
         [words for one in figures for words in one.libraries],
-        current,
+        [code if code in current else "" for code in codes],
         "figures",
     )
 
@@ -767,14 +756,14 @@ def write_table1(
         # Errors on subsets have no reason to be near the paper's.
         "comparable": not profile.subset,
     }
-    return write_entries(entries_of(plan, rows), [run], folder, code_of(plan.work))
+    return write_entries(entries_of(plan, rows), [run], folder, plan.codes())
 
 
 def write_entries(
     entries: Sequence[Entry],
     runs: Sequence[Mapping[str, Any]],
     folder: Path,
-    current: str | None = None,
+    current: Collection[str] | None = None,
 ) -> Written:
     """Write Table I from its figures and the runs that made them.
 
@@ -787,8 +776,8 @@ def write_entries(
         of earlier ones.
     folder : Path
         Where to write.
-    current : str, default=None
-        Fingerprint of the code with which the figures are compared, if any.
+    current : collection of str, default=None
+        Fingerprints of the code as it is; None are those of the last run.
 
     Returns
     -------
@@ -809,7 +798,7 @@ def write_entries(
     absent = missing_lines(entries)
     about = method_lines(entries)
     grid = errors_grid(entries)
-    versions = version_of_entries(entries, current)
+    versions = version_of_entries(entries, current or runs[-1]["codes"])
     caption = " ".join(
         [_TEXTS["table1"], *dict.fromkeys(run["caption"] for run in runs)]
     )
@@ -963,11 +952,11 @@ def write_table3(plan: Plan, rows: Mapping[str, Row], folder: Path) -> Written:
     >>> rows = run_plan(plan, folder)  # doctest: +SKIP
     >>> written = write_table3(plan, rows, folder)  # doctest: +SKIP
     """
-    return write_parameters(entries_of(plan, rows), folder, code_of(plan.work))
+    return write_parameters(entries_of(plan, rows), folder, plan.codes())
 
 
 def write_parameters(
-    entries: Sequence[Entry], folder: Path, current: str | None = None
+    entries: Sequence[Entry], folder: Path, current: Collection[str]
 ) -> Written:
     """Write the parameters from the figures of Table I.
 
@@ -977,8 +966,8 @@ def write_parameters(
         From :func:`read_entries`.
     folder : Path
         Where to write.
-    current : str, default=None
-        Fingerprint of the code with which the figures are compared, if any.
+    current : collection of str
+        Fingerprints of the code as it is, or of the last run.
 
     Returns
     -------
@@ -990,7 +979,9 @@ def write_parameters(
     >>> from pathlib import Path
     >>> from ekss.benchmarks import read_entries, write_parameters
     >>> text = Path("docs/results/table1.csv").read_text()  # doctest: +SKIP
-    >>> written = write_parameters(read_entries(text), Path("again"))  # doctest: +SKIP
+    >>> written = write_parameters(
+    ...     read_entries(text), Path("again"), ["d46510eda595"]
+    ... )  # doctest: +SKIP
     """
     grid: Grid = [["method", "data set", "paper", "label-tuned", "error %"]]
     for method in METHODS.values():

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import inspect
+import json
 import os
 import platform
+import re
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -24,22 +25,32 @@ UNKNOWN = "unknown"
 _LAYERS = tuple(
     "core datasets ensemble estimators graph metrics.py preprocessing runtime".split()
 )
+# Those that count as a whole for a cell: recipes name steps and data sets in words.
+_NAMED_IN_RECIPES = ("datasets", "metrics.py", "preprocessing")
+# How code and parameters name a class that is looked up when it is needed.
+_PLACE = re.compile(r"[a-z_][\w.]*:[A-Za-z_]\w*")
 
 
 def code_of(
-    work: Callable[..., Any] | None = None, layers: tuple[str, ...] = _LAYERS
+    work: Callable[..., Any] | None = None,
+    params: Any = None,
+    layers: tuple[str, ...] | None = None,
 ) -> str:
     """Return a fingerprint of the code that decides what a function returns.
 
-    The layers count as a whole; of the benchmarks only what the function uses, so
-    editing a page changes no fingerprint, nor do comments and docstrings anywhere.
+    It covers the function and all definitions that it reaches: by the names that it
+    uses, and by texts like "ekss.estimators:TSC", in the code and in the parameters.
+    So a change to one method leaves the fingerprints of the others as they are; so do
+    changes to pages, comments and docstrings. Some layers count as a whole; without a
+    function, all whose code can change a result do.
     """
+    if layers is None:
+        layers = _LAYERS if work is None else _NAMED_IN_RECIPES
     pieces = [_code_in(PACKAGE / layer) for layer in layers]
+    places = _PLACE.findall(json.dumps(params))
     if work is not None:
-        module = sys.modules.get(work.__module__)
-        source = None if module is None else inspect.getsourcefile(module)
-        if source:
-            pieces.append(_needed_code(Path(source), work.__name__, layers))
+        places.append(f"{work.__module__}:{work.__name__}")
+    pieces.append(_reached_code(tuple(sorted(set(places))), layers))
     return hashlib.sha256("\n".join(pieces).encode()).hexdigest()[:12]
 
 
@@ -51,39 +62,74 @@ def _code_in(place: Path) -> str:
 
 
 @cache
-def _needed_code(path: Path, name: str, layers: tuple[str, ...]) -> str:
-    """Return a function and all that it uses of its module and of the benchmarks."""
-    known = {layer.removesuffix(".py") for layer in layers}
-    found: dict[tuple[str, str], str] = {}
-    todo = [(path, name)]
+def _reached_code(places: tuple[str, ...], layers: tuple[str, ...]) -> str:
+    """Return the code of all definitions reached from these, "module:name" each."""
+    texts = reached(places, layers).values()
+    return "\n".join(sorted(texts))
+
+
+def reached(places: Iterable[str], layers: Iterable[str] = ()) -> dict[str, str]:
+    """Return the code of all definitions that some use, by their places.
+
+    Of modules outside of the package only their own definitions count.
+    """
+    known = {f"ekss.{layer.removesuffix('.py')}" for layer in layers}
+    found: dict[str, str] = {}
+    todo = list(places)
     while todo:
-        path, name = todo.pop()
-        node = _definitions(path).get(name)
-        if node is None or (path.name, name) in found:
+        place = todo.pop()
+        module, _, name = place.partition(":")
+        if place in found or ".".join(module.split(".")[:2]) in known:
             continue
-        imports = [one for one in ast.walk(node) if isinstance(one, ast.ImportFrom)]
-        for one in imports:
-            package, layer, module = f"{one.module}..".split(".")[:3]
-            if package == "ekss" and layer == "benchmarks":
-                file = PACKAGE / "benchmarks" / f"{module}.py"
-                todo += [(file, alias.name) for alias in one.names]
-            elif package == "ekss" and layer and layer not in known:
-                place = PACKAGE / layer
-                found[layer, ""] = _code_in(
-                    place if place.is_dir() else place.with_suffix(".py")
-                )
-        if node not in imports:
-            found[path.name, name] = ast.unparse(node)
-            names = [one.id for one in ast.walk(node) if isinstance(one, ast.Name)]
-            todo += [(path, one) for one in names]
-    return "\n".join(found[place] for place in sorted(found))
+        if name in (definitions := _definitions(_source_of(module))):
+            found[place], further = _uses(module, definitions[name])
+            todo += further
+        elif inner := _source_of(f"{module}.{name}"):
+            found[place] = ""
+            todo += [f"{module}.{name}:{one}" for one in _definitions(inner)]
+    return found
 
 
 @cache
-def _definitions(path: Path) -> dict[str, ast.stmt]:
+def _source_of(module: str) -> str:
+    """Return the source of a module; empty where there is none to be read."""
+    package, *parts = module.split(".")
+    place = PACKAGE.joinpath(*parts)
+    files = [place / "__init__.py", place.with_suffix(".py")]
+    if package != "ekss":
+        try:
+            spec = find_spec(module)
+        except (ImportError, ValueError):  # a text that only looks like a place
+            spec = None
+        files = [Path((spec and spec.origin) or "")]
+    found = [file for file in files if file.suffix == ".py" and file.is_file()]
+    return found[0].read_text() if found else ""
+
+
+@cache
+def _uses(module: str, node: ast.stmt) -> tuple[str, list[str]]:
+    """Return the code of a definition, and the places of those that it uses.
+
+    Other modules count if they belong to the package.
+    """
+    places: list[str] = []
+    for one in ast.walk(node):
+        if isinstance(one, ast.ImportFrom):
+            places += [f"{one.module}:{alias.name}" for alias in one.names]
+        elif isinstance(one, ast.Name):
+            places.append(f"{module}:{one.id}")
+        elif isinstance(one, ast.Constant) and isinstance(one.value, str):
+            places += _PLACE.findall(one.value)
+    code = "" if isinstance(node, ast.ImportFrom) else ast.unparse(node)
+    own = ("ekss.", "ekss:", f"{module}:")
+    return code, [place for place in dict.fromkeys(places) if place.startswith(own)]
+
+
+@cache
+def _definitions(source: str) -> dict[str, ast.stmt]:
     """Return the statements at the top of a module by the names that they define."""
     found: dict[str, ast.stmt] = {}
-    for node in ast.parse(plain_code(path.read_text())).body:
+    for node in ast.parse(plain_code(source)).body:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             found[node.name] = node
         elif isinstance(node, ast.ImportFrom):
@@ -91,9 +137,9 @@ def _definitions(path: Path) -> dict[str, ast.stmt]:
                 one = ast.ImportFrom(node.module, [alias], node.level)
                 found[alias.asname or alias.name] = one
         elif isinstance(node, (ast.Assign, ast.AnnAssign)):
-            names = [one for one in ast.walk(node) if isinstance(one, ast.Name)]
-            stored = [one.id for one in names if isinstance(one.ctx, ast.Store)]
-            found |= dict.fromkeys(stored, node)
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names = [one for target in targets for one in ast.walk(target)]
+            found |= {one.id: node for one in names if isinstance(one, ast.Name)}
     return found
 
 
@@ -131,46 +177,47 @@ def libraries_in(row: Mapping[str, Any]) -> str:
 def version_line(
     codes: Iterable[str],
     libraries: Iterable[str],
-    current: str | None = None,
+    current: Iterable[str] | None = None,
     what: str = "rows",
 ) -> str:
     """Say in one sentence which versions made the rows, or figures, of a page.
 
     There is a fingerprint of the code and a text on libraries and processor for each
-    row; ``current`` is the fingerprint of the code that writes the page.
+    row; ``current`` are the fingerprints of the same code as it is now, if they are to
+    be compared.
     """
-    counts = Counter(codes)
-    if not counts:
+    counts = Counter(codes := list(codes))
+    if not codes:
         return "No rows yet."
-    total = f"{counts.total()} {what}"
-    if len(counts) > 1:
+    old = [one for one, now in zip(codes, current or codes, strict=True) if one != now]
+    total = f"{len(codes)} {what}"
+    if len(counts) == 1 and UNKNOWN in counts:
+        line = (
+            f"UNKNOWN VERSION: none of the {total} says which code "
+            "made it, so the errors may not be those of the code as it is."
+        )
+    elif current is None and len(counts) > 1:
         told = ", ".join(f"{code}: {count}" for code, count in sorted(counts.items()))
         line = (
             f"MIXED VERSIONS: the {what} were made by different code ({told}), so the "
             "errors may not be comparable with each other or with the code as it is."
         )
-    elif (code := next(iter(counts))) == UNKNOWN:
-        line = (
-            f"UNKNOWN VERSION: none of the {total} says which code "
-            "made it, so the errors may not be those of the code as it is."
-        )
-    elif current is not None and code != current:
-        line = (
-            f"EARLIER VERSION: all {total} were made by code "
-            f"{code}, not by {current}, which wrote this page."
-        )
+    elif current is None:
+        line = f"One version: all {total} were made by code {next(iter(counts))}."
+    elif not old:
+        line = f"One version: all {total} were made by the code of the last run."
+    elif len(old) == len(codes):
+        line = f"EARLIER VERSION: all {total} were made by code that was changed since."
     else:
-        line = f"One version: all {total} were made by code {code}."
+        line = (
+            f"MIXED VERSIONS: {len(old)} of the {total} were made by code that was "
+            "changed since, so the errors may not be comparable with each other or "
+            "with the code as it is."
+        )
     kinds = sorted(set(libraries))
     if len(kinds) > 1:
         line += f" MIXED LIBRARIES OR PROCESSORS: {'; '.join(kinds)}."
     return line
-
-
-def version_of_rows(rows: Iterable[Mapping[str, Any]], current: str) -> str:
-    """Say which versions made the rows of a page; failed ones have made nothing."""
-    done = [row for row in rows if "failed" not in row]
-    return version_line(map(code_in, done), map(libraries_in, done), current)
 
 
 @cache
