@@ -1,6 +1,6 @@
 """Missing entries: clustering and filling in against other ways, as table and picture.
 
-    python benchmarks/missing.py [--draws 10] [--minutes 4]
+    python benchmarks/missing.py [--draws 10] [--minutes 4] [--page]
 
 Rows are added to docs/results/missing.csv; what is there already is not run again, so a
 run that was stopped goes on. Page and picture are then made from all rows. Extended
@@ -9,12 +9,10 @@ Yale B comes from the data home (``ekss data import``); without it its part is l
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
 from collections import defaultdict
 from functools import cache, partial
-from pathlib import Path
 
 import numpy as np
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401
@@ -22,14 +20,17 @@ from sklearn.impute import IterativeImputer, KNNImputer
 from sklearn.linear_model import Lasso
 
 from ekss import EKSS, TSC
-from ekss.benchmarks._versions import code_of, libraries_in, provenance, version_line
 from ekss.datasets import fetch_eyaleb, make_union_of_subspaces
 from ekss.graph import spectral_labels
 from ekss.metrics import clustering_error
-from rows import RowFile
+from rows import RESULTS, Study
 
-PLACE = Path(__file__).parents[1] / "docs" / "results"
-KEYS, MEASURED = ("task", "method", "share", "draw"), ("error", "rmse", "seconds")
+STUDY = Study(
+    "missing",
+    "Missing entries",
+    ("task", "method", "share", "draw"),
+    ("error", "rmse", "seconds"),
+)
 SHARES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
 K, DIM, WIDTH, PER = 5, 5, 25, 50
 FACES, KEPT_FACES = 0.3, 10
@@ -226,27 +227,15 @@ def tasks(draws):
     yield "faces", "EKSS", 0.0, 0, run_whole_faces
 
 
-def run(rows, draws, minutes, only):
-    """Add what is not there yet, until the time is up."""
-    end = time.monotonic() + 60 * minutes
-    wanted = {
-        (task, method, str(share), str(draw)): partial(function, method, share, draw)
-        for task, method, share, draw, function in tasks(draws)
-        if only in (None, task)
-    }
-
-    def measure(key):
-        if time.monotonic() > end:
-            return None
-        try:
-            return dict(zip(MEASURED, wanted[key](), strict=True))
-        except FileNotFoundError as absent:
-            print(f"left out: {key[0]}: {absent}")
-            return None
-
-    rows.add(wanted, measure, code_of())
-    if time.monotonic() > end and wanted.keys() - rows.known().keys():
-        print("time is up; run again to go on")
+def measure(wanted, end, key):
+    """Return what a fit gives, or None if the time is up or its data are not there."""
+    if time.monotonic() > end:
+        return None
+    try:
+        return dict(zip(STUDY.measured, wanted[key](), strict=True))
+    except FileNotFoundError as absent:
+        print(f"left out: {key[0]}: {absent}")
+        return None
 
 
 def mean_of(rows, field):
@@ -258,18 +247,13 @@ def mean_of(rows, field):
     return {key: (float(np.mean(v)), len(v)) for key, v in found.items()}
 
 
-def page(rows):
-    """Return the page as text."""
+def body(rows):
+    """Return the lines of the page, after it has drawn its picture."""
+    draw(rows, RESULTS / "missing.png")
     planted_rows = [r for r in rows if r["task"] == "planted"]
     errors = mean_of(planted_rows, "error")
     shares = [s for s in SHARES if ("EKSS", s) in errors]
     lines = [
-        "# Missing entries",
-        "",
-        version_line(
-            [row["code"] for row in rows], [libraries_in(provenance())], what="fits"
-        ),
-        "",
         f"{K} random subspaces of dimension {DIM} in {WIDTH} dimensions, {PER} points "
         "each, no noise; a share of the",
         "entries of every point is removed. Clustering error in %, mean over draws. "
@@ -312,8 +296,7 @@ def page(rows):
     ]
     lines += large_lines([r for r in rows if r["task"] == "large"])
     lines += complete_lines([r for r in rows if r["task"] == "complete"])
-    lines += face_lines([r for r in rows if r["task"] == "faces"])
-    return "\n".join(lines) + "\n"
+    return lines + face_lines([r for r in rows if r["task"] == "faces"])
 
 
 def large_lines(rows):
@@ -421,18 +404,21 @@ def draw(rows, path):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = STUDY.arguments(__doc__)
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--only", choices=("planted", "complete", "large", "faces"))
-    parser.add_argument("--output", type=Path, default=PLACE)
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    file = RowFile(given.output / "missing.csv", KEYS, MEASURED)
-    run(file, given.draws, given.minutes, given.only)
-    rows = list(file.known().values())
-    (given.output / "missing.md").write_text(page(rows), encoding="utf-8")
-    draw(rows, given.output / "missing.png")
+    wanted = {
+        (task, method, str(share), str(draw)): partial(function, method, share, draw)
+        for task, method, share, draw, function in tasks(given.draws)
+        if given.only in (None, task)
+    }
+    end = time.monotonic() + 60 * given.minutes
+    STUDY.carry_out(given, wanted, partial(measure, wanted, end), body)
+    if time.monotonic() > end and wanted.keys() - STUDY.file.known().keys():
+        print("time is up; run again to go on")
 
 
 if __name__ == "__main__":
