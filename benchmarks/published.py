@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import json
 import re
-import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,7 +22,7 @@ from ekss.benchmarks import (
     write_entries,
     write_parameters,
 )
-from ekss.benchmarks._pages import each_once, listed
+from ekss.benchmarks._pages import each_once, listed, wrapped
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -34,33 +33,11 @@ _BLOCK = re.compile(
     r"^([ \t]*<!-- begin (\w+) -->\n).*?(\n[ \t]*<!-- end \2 -->)$", re.M | re.S
 )
 _OTHER = "†"
-# Characters of a line of text.
-_WIDTH = 102
 
 
 def fill(text: str) -> str:
     """Return the text of a page with every block written anew."""
     return _BLOCK.sub(lambda m: m[1] + wrapped(BLOCKS[m[2]]()) + m[3], text)
-
-
-def wrapped(text: str) -> str:
-    """Break the lines of paragraphs and list items; not of tables, code or comments."""
-    parts = re.split(r"(^```.*?^```$|\n\n|\n(?=- ))", text, flags=re.M | re.S)
-    return "".join(map(_wrapped_part, parts))
-
-
-def _wrapped_part(part: str) -> str:
-    if part.isspace() or part.lstrip().startswith(("|", "```", "<")):
-        return part
-    hanging = "  " if part.startswith("- ") else ""
-    lines = textwrap.wrap(
-        " ".join(part.split()),
-        _WIDTH,
-        subsequent_indent=hanging,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    return "\n".join(lines)
 
 
 def blocks_of(text: str) -> list[str]:

@@ -109,6 +109,7 @@ class Study:
     ) -> None:
         """Measure what is missing, and write the page: a title, versions, the body."""
         # Some studies measure memory, and import ekss in processes of their own.
+        from ekss.benchmarks._pages import wrapped
         from ekss.benchmarks._versions import (
             code_of,
             libraries_in,
@@ -125,7 +126,7 @@ class Study:
             [row["code"] for row in rows], [libraries_in(provenance())], what="fits"
         )
         page = [f"# {self.title}", "", made_by, "", *body(rows)]
-        text = "\n".join(page).rstrip() + "\n"
+        text = wrapped("\n".join(page).rstrip() + "\n")
         (RESULTS / f"{self.name}.md").write_text(text, encoding="utf-8")
 
 

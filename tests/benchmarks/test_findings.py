@@ -19,7 +19,7 @@ from ekss.benchmarks._figures34 import (
     smallest_angle,
     write_trials,
 )
-from ekss.benchmarks._pages import listed
+from ekss.benchmarks._pages import listed, wrapped
 
 PUBLISHED = {1: 61.0, 5: 25.0, 50: 0.0}
 
@@ -209,3 +209,20 @@ def test_figure2_findings_follow_the_mean_curves():
     assert [one.holds for one in figure2_findings(early)] == [False]
     off = [curve("full", falling, expected=(0.9, 0.7, 0.5, 0.4))]
     assert [one.holds for one in figure2_findings(off)] == [False]
+
+
+def test_lines_of_a_page_fit_a_screen_and_tables_stay():
+    long = "word " * 60
+    table = f"| {long} |\n| --- |"
+    code = f"```console\n$ {long}\n\n{long}\n```"
+    page = f"# {long}\n\n{long}\n\n- {long}\n- short\n\n{table}\n\n{code}\n"
+    shown = wrapped(page)
+    assert shown.split() == page.split()
+    assert shown.endswith("```\n")
+    assert table in shown
+    assert code in shown
+    text = shown.replace(table, "").replace(code, "").partition("\n")[2]
+    assert max(map(len, text.splitlines())) <= 102
+    assert "\n  word" in shown
+    assert "\n- short\n" in shown
+    assert wrapped(shown) == shown

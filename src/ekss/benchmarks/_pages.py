@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import re
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +16,9 @@ from ekss.benchmarks._versions import code_in, libraries_in, version_line
 from ekss.runtime.files import write_atomically
 
 Grid = list[list[str]]
+
+# Characters of a line of text.
+_WIDTH = 102
 
 _NO_PICTURE = (
     "there is no picture, because it needs matplotlib, which is not installed; "
@@ -148,7 +153,7 @@ def _write_page(
     parts += ["How it was made:", bullets(made)]
     shown_text = paragraphs([*text, *absent])
     pieces = {"txt": shown_text} if page.plain else {}
-    pieces |= {"md": paragraphs(parts), "csv": page.csv}
+    pieces |= {"md": wrapped(paragraphs(parts)), "csv": page.csv}
     return write_files(
         folder, page.name, shown_text, pieces, [picture] if shown else []
     )
@@ -185,6 +190,26 @@ def _absent_lines(plan: Plan, rows: Mapping[str, Row]) -> list[str]:
 def paragraphs(parts: Iterable[str]) -> str:
     """Join what is not empty."""
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def wrapped(text: str) -> str:
+    """Break the lines of paragraphs and list items; not of tables, code or comments."""
+    parts = re.split(r"(^```.*?^```$|\n\n|\n(?=- )|\n\Z)", text, flags=re.M | re.S)
+    return "".join(map(_wrapped_part, parts))
+
+
+def _wrapped_part(part: str) -> str:
+    if part.isspace() or part.lstrip().startswith(("|", "```", "<", "#", "!")):
+        return part
+    hanging = "  " if part.startswith("- ") else ""
+    lines = textwrap.wrap(
+        " ".join(part.split()),
+        _WIDTH,
+        subsequent_indent=hanging,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return "\n".join(lines)
 
 
 def bullets(lines: Iterable[str]) -> str:
@@ -250,7 +275,7 @@ def write_grid(
     text = paragraphs([above, text_table(grid, left=left), *below])
     table = markdown_table(grid, left=left)
     page = paragraphs([f"# {title}", above, table, *below])
-    pieces = {"txt": text, "md": page, "csv": csv_text(grid)}
+    pieces = {"txt": text, "md": wrapped(page), "csv": csv_text(grid)}
     return write_files(folder, name, text, pieces)
 
 

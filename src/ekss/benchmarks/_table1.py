@@ -63,6 +63,7 @@ from ekss.benchmarks._pages import (
     run_of,
     save_drawing,
     text_table,
+    wrapped,
     write_files,
     write_grid,
 )
@@ -802,11 +803,11 @@ def write_entries(
     caption = " ".join(
         [_TEXTS["table1"], *dict.fromkeys(run["caption"] for run in runs)]
     )
-    wrapped = [
+    below = [
         "\n".join(textwrap.fill(line, 88) for line in lines)
         for lines in ([caption], about, absent, notes)
     ]
-    text = paragraphs([versions, text_table(grid, rules=True), *wrapped])
+    text = paragraphs([versions, text_table(grid, rules=True), *below])
     page = ["# Table I, paper against ours", versions, markdown_table(grid), caption]
     if about:
         page += ["About the methods:", bullets(about)]
@@ -822,7 +823,7 @@ def write_entries(
     page.append("![The same as bars](table1.png)" if shown else "")
     pieces = {
         "txt": text,
-        "md": paragraphs(page),
+        "md": wrapped(paragraphs(page)),
         "csv": errors_csv(entries),
         "json": json.dumps(runs, indent=1) + "\n",
     }
@@ -833,7 +834,7 @@ def merge_table1(new: Path, folder: Path) -> Written:
     """Put the figures of a run into a table that is there, and write it again.
 
     To do it twice is the same as to do it once, and a run that went on since takes the
-    place of what it was.
+    place of what it was. Runs whose figures have all been replaced are forgotten.
 
     Parameters
     ----------
@@ -864,7 +865,10 @@ def merge_table1(new: Path, folder: Path) -> Written:
             entries[key] = replace(there, figures={**there.figures, **made})
     places = {key: i for i, key in enumerate(product(DATASETS, METHODS))}
     ordered = sorted(entries, key=lambda key: places.get(key, len(places)))
-    return write_entries([entries[key] for key in ordered], _each_run(runs), folder)
+    merged = [entries[key] for key in ordered]
+    codes = {code for one in merged for it in one.figures.values() for code in it.codes}
+    left = [run for run in _each_run(runs) if codes.intersection(run["codes"])]
+    return write_entries(merged, left, folder)
 
 
 def _each_run(runs: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
