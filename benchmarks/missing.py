@@ -227,6 +227,15 @@ def tasks(draws):
     yield "faces", "EKSS", 0.0, 0, run_whole_faces
 
 
+def fits(draws, only=None):
+    """Return what makes each fit, by the keys of its row."""
+    return {
+        (task, method, str(share), str(draw)): partial(function, method, share, draw)
+        for task, method, share, draw, function in tasks(draws)
+        if only in (None, task)
+    }
+
+
 def measure(wanted, end, key):
     """Return what a fit gives, or None if the time is up or its data are not there."""
     if time.monotonic() > end:
@@ -248,8 +257,13 @@ def mean_of(rows, field):
 
 
 def body(rows):
-    """Return the lines of the page, after it has drawn its picture."""
+    """Draw the picture, and return the lines of the page."""
     draw(rows, RESULTS / "missing.png")
+    return tables(rows)
+
+
+def tables(rows):
+    """Return the lines of the page."""
     planted_rows = [r for r in rows if r["task"] == "planted"]
     errors = mean_of(planted_rows, "error")
     shares = [s for s in SHARES if ("EKSS", s) in errors]
@@ -410,11 +424,7 @@ def main():
     parser.add_argument("--only", choices=("planted", "complete", "large", "faces"))
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    wanted = {
-        (task, method, str(share), str(draw)): partial(function, method, share, draw)
-        for task, method, share, draw, function in tasks(given.draws)
-        if given.only in (None, task)
-    }
+    wanted = fits(given.draws, given.only)
     end = time.monotonic() + 60 * given.minutes
     STUDY.carry_out(given, wanted, partial(measure, wanted, end), body)
     if time.monotonic() > end and wanted.keys() - STUDY.file.known().keys():

@@ -26,7 +26,7 @@ def test_committed_run_clusters_without_error_with_50_members():
     trials = read_trials((RESULTS / "figure1.csv").read_text())
     (found,) = figure1_findings(trials, PUBLISHED)
     assert found.holds, found.measured
-    assert found.measured in (RESULTS / "figure1.md").read_text()
+    assert found.measured in " ".join((RESULTS / "figure1.md").read_text().split())
     seeds = range(FIGURE_PROFILES["quick"].instances)
     assert sorted({trial.seed for trial in trials}) == list(seeds)
     means = {

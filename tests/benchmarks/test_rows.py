@@ -3,6 +3,8 @@
 import csv
 import importlib
 import sys
+import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -58,13 +60,15 @@ def test_rows_are_added_in_the_columns_of_the_file(row_file, tmp_path, capsys):
     assert path.read_text().splitlines() == ["case,cost,code", "a,1,c0de", "b,2,c1de"]
 
 
-def test_published_rows_of_missing_entries_are_read(row_file, script):
+def test_published_rows_of_missing_entries_are_read(script):
     missing, path = script("missing"), RESULTS / "missing.csv"
     with path.open(newline="") as file:
         lines = list(csv.DictReader(file))
-    known = row_file(path, missing.KEYS, missing.MEASURED).known()
-    assert list(known.values()) == lines
-    assert missing.page(lines).startswith("# Missing entries")
+    assert missing.STUDY.file.path == path
+    assert list(missing.STUDY.file.known().values()) == lines
+    page = (RESULTS / "missing.md").read_text().split()
+    told = "\n".join(missing.tables(lines)).split()
+    assert page[-len(told) :] == told
 
 
 def test_missing_entries_are_measured_until_the_time_is_up(
@@ -80,12 +84,11 @@ def test_missing_entries_are_measured_until_the_time_is_up(
         ("faces", "means", 0.3, 0, absent),
     ]
     monkeypatch.setattr(missing, "tasks", lambda draws: planned)
-    rows = row_file(tmp_path / "missing.csv", missing.KEYS, missing.MEASURED)
-    missing.run(rows, draws=1, minutes=-1, only=None)
+    study, wanted = missing.STUDY, missing.fits(draws=1)
+    rows = row_file(tmp_path / "missing.csv", study.keys, study.measured)
+    now = time.monotonic()
+    rows.add(wanted, partial(missing.measure, wanted, now - 1), "c0de")
     assert rows.known() == {}
-    assert "run again" in capsys.readouterr().out
-    missing.run(rows, draws=1, minutes=1, only=None)
+    rows.add(wanted, partial(missing.measure, wanted, now + 60), "c0de")
     assert list(rows.known()) == [("planted", "EKSS", "0.2", "0")]
-    told = capsys.readouterr().out
-    assert "left out: faces: no faces" in told
-    assert "run again" not in told
+    assert "left out: faces: no faces" in capsys.readouterr().out
