@@ -298,7 +298,6 @@ def test_page_of_rows_without_a_version_begins_by_saying_so(
     write_hopkins(plan, rows, tmp_path, profile)
     line = first_line(tmp_path / "hopkins.md")
     assert line.startswith("UNKNOWN VERSION: none of the 3 rows says which code made")
-    assert line == first_line(RESULTS / "hopkins.md")
 
 
 def test_ablation_says_it_of_both_its_parts(tiny, tiny_loaders, tmp_path):
