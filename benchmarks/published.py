@@ -286,7 +286,8 @@ _HEADLINES = (
 def headline_table() -> str:
     """Return the headline table: EKSS in every way, and the best of the others."""
     entries = _entries()
-    columns = [_headline_column(entries, name) for name in DATASETS]
+    newest = _newest_codes()
+    columns = [_headline_column(entries, name, newest) for name in DATASETS]
     table = [
         ["clustering error %", *(one.title for one in DATASETS.values())],
         ["---", *["---:"] * len(DATASETS)],
@@ -299,7 +300,7 @@ def headline_table() -> str:
     notes += "the lowest without labels."
     if beaten := _better_than_default(entries):
         notes += f" Better than `EKSS(K)` without labels: {listed(beaten)}."
-    return f"{_version_note(entries, rendered)}\n\n{rendered}\n\n{notes}"
+    return f"{_version_note(entries, rendered, newest)}\n\n{rendered}\n\n{notes}"
 
 
 def _newest_codes() -> set[str]:
@@ -307,12 +308,7 @@ def _newest_codes() -> set[str]:
     return set(_runs()[-1]["codes"])
 
 
-def _is_current(figure) -> bool:
-    """Whether a figure was made by the code of the last run."""
-    return _newest_codes().issuperset(figure.codes)
-
-
-def _headline_column(entries, dataset: str) -> list[str]:
+def _headline_column(entries, dataset: str, newest: set[str]) -> list[str]:
     its = {one.method: one for one in entries if one.dataset == dataset}
     ours, images = its["ekss"], its.get("ekss-images")
     default, searched = (_best(entries, dataset, name) for name in ("free", "chosen"))
@@ -332,7 +328,7 @@ def _headline_column(entries, dataset: str) -> list[str]:
         is_ours = METHODS[entry.method].estimator == METHODS["ekss"].estimator
         if is_ours and is_free and figure.spread is not None:
             text += f" ± {figure.spread:.2f}"
-        if not _is_current(figure):
+        if not newest.issuperset(figure.codes):
             text += f" {_OTHER}"
         return text if is_ours else f"{text} {METHODS[entry.method].title}"
 
@@ -382,13 +378,13 @@ def _better_than_default(entries) -> list[str]:
     ]
 
 
-def _version_note(entries, table: str) -> str:
+def _version_note(entries, table: str, newest: set[str]) -> str:
     """Say above the table which versions made its figures."""
     commits = each_once(
         commit
         for entry in entries
         for figure in entry.figures.values()
-        if figure.codes and _is_current(figure)
+        if figure.codes and newest.issuperset(figure.codes)
         for commit in figure.commits
     )
     made = f"commit {listed(commits)}"
@@ -396,7 +392,7 @@ def _version_note(entries, table: str) -> str:
         return f"Our figures are of {made}."
     return (
         f"Figures without {_OTHER} are of {made}. Those with {_OTHER} were made by "
-        "code that was changed since, and are to be computed again."
+        "earlier versions of the code, and are to be computed again."
     )
 
 

@@ -231,7 +231,7 @@ def test_features_are_made_again_by_other_code(tmp_path, tiny_loaders, monkeypat
         (["a", "b"], ["x"], None, "MIXED VERSIONS: .*a: 1, b: 1"),
         (["a", "unknown"], ["x"], None, "MIXED VERSIONS.*unknown: 1"),
         (["a", "b"], ["x"], "ab", "One version: all 2 rows .* code of the last run"),
-        (["a", "a"], ["x"], "bb", "EARLIER VERSION: all 2 rows were made by code that"),
+        (["a", "a"], ["x"], "bb", "EARLIER VERSION: all 2 rows were made by earlier"),
         (["a", "b"], ["x"], "aa", "MIXED VERSIONS: 1 of the 2 rows"),
         (["unknown"], ["x"], "a", "UNKNOWN VERSION"),
         (["a"], ["x", "y"], "a", "One version.*MIXED LIBRARIES OR PROCESSORS: x; y"),

@@ -799,7 +799,9 @@ def write_entries(
     absent = missing_lines(entries)
     about = method_lines(entries)
     grid = errors_grid(entries)
-    versions = version_of_entries(entries, current or runs[-1]["codes"])
+    versions = version_of_entries(
+        entries, runs[-1]["codes"] if current is None else current
+    )
     caption = " ".join(
         [_TEXTS["table1"], *dict.fromkeys(run["caption"] for run in runs)]
     )

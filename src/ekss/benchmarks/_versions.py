@@ -207,12 +207,14 @@ def version_line(
     elif not old:
         line = f"One version: all {total} were made by the code of the last run."
     elif len(old) == len(codes):
-        line = f"EARLIER VERSION: all {total} were made by code that was changed since."
+        line = (
+            f"EARLIER VERSION: all {total} were made by earlier versions of the code."
+        )
     else:
         line = (
-            f"MIXED VERSIONS: {len(old)} of the {total} were made by code that was "
-            "changed since, so the errors may not be comparable with each other or "
-            "with the code as it is."
+            f"MIXED VERSIONS: {len(old)} of the {total} were made by earlier versions "
+            "of the code, so the errors may not be comparable with each other or with "
+            "the code as it is."
         )
     kinds = sorted(set(libraries))
     if len(kinds) > 1:
