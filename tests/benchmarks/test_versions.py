@@ -333,6 +333,23 @@ def test_figures_of_a_run_replace_those_of_the_table(table, tiny, tmp_path):
     assert len(json.loads((old / "table1.json").read_text())) == 2
 
 
+@pytest.mark.parametrize(("code", "kept"), [("a", 10.5), ("b", 3.0)])
+def test_a_run_of_fewer_seeds_replaces_figures_of_other_code_only(
+    table, tiny, tmp_path, code, kept
+):
+    old, new = tmp_path / "old", tmp_path / "new"
+    plan = table(["tsc"])
+    seeds = {cell.key: cell.seed for cell in plan.cells}
+    assert max(seeds.values()) > 0
+    write_table1(plan, rows_of(plan, code="a"), old, tiny, command="all seeds")
+    rows = rows_of(plan, code=code, error=3.0)
+    one = {key: row for key, row in rows.items() if seeds[key] == 0}
+    write_table1(plan, one, new, tiny, command="one seed")
+    merge_table1(new, old)
+    (entry,) = read_entries((old / "table1.csv").read_text())
+    assert entry.figures["free"].mean == kept
+
+
 def test_the_same_run_is_merged_once(table, tiny, tmp_path):
     first, other, old = (tmp_path / name for name in ("first", "other", "old"))
     write_table1(table(), rows_of(table(), code="a"), old, tiny, command="all")

@@ -841,7 +841,8 @@ def merge_table1(new: Path, folder: Path) -> Written:
     Parameters
     ----------
     new : Path
-        Folder of the run, of which every figure replaces the one in the table.
+        Folder of the run, of which every figure replaces the one in the table; but
+        where the same code made both, the one of more seeds stays.
     folder : Path
         Folder of the table.
 
@@ -862,15 +863,25 @@ def merge_table1(new: Path, folder: Path) -> Written:
         runs += json.loads((place / "table1.json").read_text())
         for entry in read_entries((place / "table1.csv").read_text()):
             key = (entry.dataset, entry.method)
-            made = {k: v for k, v in entry.figures.items() if v.mean is not None}
             there = entries.setdefault(key, entry)
-            entries[key] = replace(there, figures={**there.figures, **made})
+            better = {
+                column: figure
+                for column, figure in entry.figures.items()
+                if figure.mean is not None
+                and not _has_all(there.figures[column], figure)
+            }
+            entries[key] = replace(there, figures={**there.figures, **better})
     places = {key: i for i, key in enumerate(product(DATASETS, METHODS))}
     ordered = sorted(entries, key=lambda key: places.get(key, len(places)))
     merged = [entries[key] for key in ordered]
     codes = {code for one in merged for it in one.figures.values() for code in it.codes}
     left = [run for run in _each_run(runs) if codes.intersection(run["codes"])]
     return write_entries(merged, left, folder)
+
+
+def _has_all(there: Figure, new: Figure) -> bool:
+    """Whether the same code has made a figure for more seeds before."""
+    return there.codes == new.codes and there.seeds > new.seeds
 
 
 def _each_run(runs: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
