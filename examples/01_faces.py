@@ -2,13 +2,13 @@
 Faces under light
 =================
 
-Images of one face under changing light lie near a subspace of few dimensions; two
-faces lit from the same side look more alike than one face lit from two sides. That is
-why methods that compare distances sort by lamp, and subspace clustering by person.
+Images of one face under changing light lie near a low-dimensional subspace. Two faces
+lit from the same side look more alike than one face lit from two sides. That is why
+methods that compare distances sort by lamp, while subspace clustering sorts by person.
 """
 
 # %%
-# Six matt faces, each under forty lamps at random places, in random order.
+# Six matt faces, each lit by forty lamps at random places, in random order.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -28,7 +28,7 @@ for axis, number in zip(axes.flat, order, strict=False):
 figure.suptitle("Who is who?")
 
 # %%
-# EKSS gets the pixels as they are and the number of people, nothing else.
+# EKSS gets only the raw pixels and the number of people.
 
 ekss = EKSS(n_clusters=6, random_state=0).fit(faces.data)
 kmeans = KMeans(n_clusters=6, n_init=10, random_state=0).fit(faces.data)
@@ -60,8 +60,8 @@ draw_clusters(left, kmeans.labels_, "k-means")
 draw_clusters(right, ekss.labels_, "EKSS")
 
 # %%
-# Each cluster has a subspace. Its directions are pictures from which all images of
-# that person can be mixed, together with what all persons have in common.
+# Each cluster has a subspace. Its directions are pictures. All images of that person
+# can be mixed from them, together with what all people have in common.
 
 figure, axes = plt.subplots(3, 6, figsize=(8, 5))
 for column, basis in zip(axes.T, ekss.bases_, strict=True):

@@ -2,9 +2,10 @@
 Moving bodies in video
 ======================
 
-Follow points through a video. The tracks of one rigid body, seen from far away, lie on
-an affine subspace of dimension at most 3. So tracks can be sorted by body without any
-idea of what the bodies look like, even where they pass in front of a moving scene.
+Follow points through a video. The tracks of points on one rigid body, seen from far
+away, lie on an affine subspace of dimension at most 3. Tracks can therefore be sorted
+by body without knowing what the bodies look like, even where they pass in front of a
+moving scene.
 """
 
 # %%
@@ -22,14 +23,14 @@ scene = make_moving_bodies(random_state=0)
 print(scene.data.shape)
 
 # %%
-# EKSS sees that neighbourhoods are flat and chooses affine subspaces by itself.
+# EKSS detects that neighbourhoods are flat and chooses affine subspaces automatically.
 
 ekss = EKSS(n_clusters=3, random_state=0).fit(scene.data)
 kmeans = KMeans(n_clusters=3, n_init=10, random_state=0).fit(scene.data)
 print("affine:", ekss.affine_, "- dimension:", ekss.subspace_dim_)
 
 # %%
-# k-means asks where a point is, EKSS how it moves.
+# k-means groups points by where they are; EKSS groups them by how they move.
 
 colours = ["#2a7fb8", "#e07a1f", "#4c9a52"]
 figure, axes = plt.subplots(1, 2, figsize=(11, 4.4), sharex=True, sharey=True)

@@ -3,8 +3,8 @@ Handwritten digits
 ==================
 
 Digits are not subspaces, but images of one digit are close to one: a mean shape and a
-few ways to write it. The model fits well enough to sort them without labels, and says
-which images it is not sure of.
+few ways to write it. The model fits well enough to sort the images without labels, and
+it shows which images it is unsure about.
 """
 
 # %%
@@ -25,8 +25,8 @@ model = EKSS(n_clusters=10, n_jobs=2, random_state=0).fit(images)
 print(f"error {100 * clustering_error(target, model.labels_):.1f} %")
 
 # %%
-# ``transform`` gives the distance of every image to every subspace. An image is
-# typical if its own subspace is much nearer than the next, doubtful if it is not.
+# ``transform`` gives the distance of every image to every subspace. An image is typical
+# if its own subspace is much nearer than the next one, and doubtful if not.
 
 distances = np.sort(model.transform(images), axis=1)
 margin = 1 - distances[:, 0] / distances[:, 1]
@@ -46,10 +46,10 @@ axes[0, 3].set_title("typical")
 axes[0, 10].set_title("doubtful")
 
 # %%
-# How often members put two images together, in the order of the clusters: bright
-# blocks are firm clusters, grey patches are digits that look alike. In the report,
-# ``ekss cluster FILE -k 10 --report report.html``, the same picture has a page around
-# it.
+# This shows how often members put two images together, with images ordered by cluster.
+# Bright blocks are firm clusters, and grey patches are digits that look alike. The
+# report from ``ekss cluster FILE -k 10 --report report.html`` has the same picture,
+# with a page around it.
 
 from ekss.graph import coassociation_dense
 

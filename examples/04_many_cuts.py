@@ -3,9 +3,9 @@ One cut against many
 ====================
 
 The votes of an ensemble can be cut into clusters in many ways: with more or fewer
-neighbours, more or fewer eigenvectors, by k-means or by rotation. The paper takes one
+neighbours, more or fewer eigenvectors, by k-means or by rotation. The paper uses one
 cut. EKSS makes them all and keeps the one whose subspaces fit, differ and agree with
-the votes. No labels are involved, so here we look whether the score tells the truth.
+the votes. No labels are involved, so here we check whether the score can be trusted.
 """
 
 # %%
@@ -23,7 +23,7 @@ images, target = images[:600], target[:600]
 model = EKSS(n_clusters=10, random_state=0).fit(images)
 
 # %%
-# ``candidates_`` has every cut with its score, best first.
+# ``candidates_`` lists every cut with its score, best first.
 
 cuts = model.candidates_
 errors = 100 * np.array([clustering_error(target, cut.labels) for cut in cuts])
@@ -32,8 +32,8 @@ print(f"{len(cuts)} cuts, errors from {errors.min():.1f} to {errors.max():.1f} %
 print(f"kept: {cuts[0].origin}, error {errors[0]:.1f} %")
 
 # %%
-# A low score goes with a low error. The dotted line is the mean cut, which is what
-# one expects of a single one.
+# A low score goes with a low error. The dotted line is the mean over all cuts, which is
+# what to expect from a single cut.
 
 figure, axis = plt.subplots(figsize=(7, 4.4))
 dots = axis.scatter(

@@ -3,8 +3,9 @@ How votes settle
 ================
 
 One run of K-subspaces from a random start is nearly useless. The share of many runs
-that put two points together is not: it settles on a function that is high within
-clusters and low between them. The paper's first figure, with a curve.
+that put two points together is useful: it settles on a function that is high within
+clusters and low between them. This example shows the paper's first figure, with a
+curve.
 """
 
 # %%
@@ -23,7 +24,7 @@ model = PaperEKSS(4, 3, n_members=100, random_state=0).fit(data.data)
 members = model.member_labels_  # one column per member
 
 # %%
-# The first members alone, more and more of them.
+# Use only the first members, and more and more of them.
 
 figure, axes = plt.subplots(1, 4, figsize=(11, 3.2), sharey=True)
 for axis, n_members in zip(axes, (1, 5, 20, 100), strict=True):
@@ -33,8 +34,8 @@ for axis, n_members in zip(axes, (1, 5, 20, 100), strict=True):
 figure.tight_layout()
 
 # %%
-# The error of the cut falls, and so does the distance of the votes from where they
-# will settle. Grey: members one by one, as clusterings of their own.
+# The error of the cut falls, and so does the distance of the votes from where they will
+# settle. Grey marks single members, each as a clustering of its own.
 
 numbers = [1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100]
 errors = []

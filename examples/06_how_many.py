@@ -2,13 +2,14 @@
 How many clusters?
 ==================
 
-``EKSS("auto")`` finds the number of clusters. Other members are asked, the judges,
-with fewer candidates than clusters: they cannot spare one to split a class, so the
-halves of a class stay together, and a cut that splits it is not confirmed.
+``EKSS("auto")`` finds the number of clusters. It asks additional members, the judges,
+which have fewer candidates than clusters. They cannot spare a candidate to split a
+class, so the halves of a class stay together, and a cut that splits the class is not
+confirmed.
 """
 
 # %%
-# Seven subspaces; nobody tells the method.
+# There are seven subspaces, but the method is not told.
 
 import matplotlib.pyplot as plt
 
@@ -22,9 +23,9 @@ model = EKSS("auto", n_members=100, n_jobs=2, random_state=0).fit(data.data)
 print("found:", model.n_clusters_)
 
 # %%
-# ``counts_`` has the numbers that were tried around the last guess. A sharp minimum
-# means that the data decide. A flat one means that they do not: try several seeds, and
-# look at the report.
+# ``counts_`` lists the numbers that were tried around the last guess. A sharp minimum
+# means that the data determine the number. A flat minimum means that they do not: try
+# several seeds, and look at the report.
 
 counts = sorted(model.counts_, key=lambda one: one.n_clusters)
 numbers = [one.n_clusters for one in counts]

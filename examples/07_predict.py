@@ -2,13 +2,13 @@
 New points with predict
 =======================
 
-A fit leaves a subspace per cluster, so new points can be assigned, and points that
-belong to none can be told by their distance.
+A fit provides one subspace per cluster, so new points can be assigned to clusters.
+Points that belong to none of them can be recognised by their distance.
 """
 
 # %%
-# Three planes in space. In so few dimensions neighbourhoods mix planes, so the
-# dimension is given; in more dimensions EKSS finds it.
+# Three planes in space. With so few dimensions, neighbourhoods mix planes, so the
+# dimension is given. In more dimensions, EKSS finds it.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -22,8 +22,8 @@ union = make_union_of_subspaces(
 model = EKSS(n_clusters=3, subspace_dim=2, random_state=0).fit(union.data)
 
 # %%
-# New points come from the same subspaces, and some from anywhere. ``predict`` gives
-# the nearest subspace, ``transform`` the distances to all of them.
+# New points come from the same subspaces, and some come from anywhere. ``predict``
+# returns the nearest subspace, and ``transform`` the distances to all of them.
 
 new = make_union_of_subspaces(
     bases=union.bases, n_per_subspace=60, outliers=0.3, noise=0.03, random_state=6
@@ -48,5 +48,5 @@ for place, title in enumerate(("fitted", "new points"), start=1):
     axis.set(xticklabels=[], yticklabels=[], zticklabels=[])
 
 # %%
-# A model goes to a file and comes back with ``ekss.io.save_model`` and
-# ``ekss.io.load_model``; the command has ``--model`` and ``ekss predict``.
+# Save a model to a file and load it again with ``ekss.io.save_model`` and
+# ``ekss.io.load_model``. On the command line, use ``--model`` and ``ekss predict``.

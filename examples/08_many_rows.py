@@ -3,12 +3,12 @@ Many rows from a file
 =====================
 
 Rows that do not fit in memory are read block by block from a memory map. Members vote
-on a sample; one pass over the file gives all other rows their clusters. So the time
-for votes stays the same, and the rest grows with the number of rows.
+on a sample, and one pass over the file assigns all other rows to clusters. The time for
+the votes therefore stays the same, and the rest grows with the number of rows.
 """
 
 # %%
-# A file of 30 columns is written piece by piece, as an instrument would.
+# Write a file of 30 columns piece by piece, as an instrument would.
 
 import tempfile
 import time
@@ -39,7 +39,7 @@ file.flush()
 print(f"{path.stat().st_size / 1e6:.0f} MB on disk")
 
 # %%
-# The file is opened, not loaded. Votes are on 3000 rows.
+# The file is opened but not loaded. Members vote on 3000 rows.
 
 rows = np.load(path, mmap_mode="r")
 sizes = [n_rows // 8, n_rows // 4, n_rows // 2, n_rows]
@@ -54,7 +54,7 @@ for size in sizes:
     print(f"{size:7,} rows: {seconds[-1]:.1f} s, error {100 * errors[-1]:.2f} %")
 
 # %%
-# Eight times the rows take far less than eight times the time.
+# Eight times as many rows take far less than eight times as long.
 
 figure, axis = plt.subplots(figsize=(6.5, 4))
 axis.plot(sizes, seconds, "o-", color="#2a7fb8", label="EKSS")

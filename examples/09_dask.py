@@ -2,9 +2,9 @@
 Dask arrays
 ===========
 
-A Dask array is clustered where its chunks are: sampled rows are picked there, and all
-rows are assigned there. Here the cluster is two workers in this process; a client of
-a real cluster is used in the same way.
+A Dask array is clustered where its chunks are: rows are sampled there, and all rows are
+assigned there. Here the Dask cluster consists of two workers in this process. A client
+of a real cluster is used in the same way.
 """
 
 # %%
@@ -36,7 +36,7 @@ X = da.from_array(np.concatenate(days), chunks=(per_day, 30))
 print(X.numblocks, "chunks of", X.chunksize)
 
 # %%
-# The fit does not mention Dask.
+# The call to ``fit`` does not mention Dask.
 
 model = EKSS(4, subspace_dim=3, n_members=50, max_samples=2000, random_state=0)
 with Client(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None):
@@ -44,7 +44,7 @@ with Client(n_workers=2, threads_per_worker=1, processes=False, dashboard_addres
 print(f"error {100 * clustering_error(np.concatenate(kinds), labels):.2f} %")
 
 # %%
-# What each day was made of, as the clusters see it.
+# The composition of each day, according to the clusters.
 
 shares = [np.bincount(day, minlength=4) / per_day for day in np.split(labels, n_days)]
 figure, axis = plt.subplots(figsize=(7.5, 4), layout="constrained")

@@ -2,15 +2,16 @@
 Guarantees for your data
 ========================
 
-Theorem 1 of the paper: if votes are within tau of an increasing function f of the angle
-between two points, and the clusters are apart by more than tau in f, then the graph of
-the strongest votes has no false connection. Both numbers can be computed for labelled
-data. ``ekss theory POINTS --labels LABELS`` does it for all theorems at once.
+Theorem 1 of the paper says the following. If votes are within tau of an increasing
+function f of the angle between two points, and the clusters are separated by more than
+tau in f, then the graph of the strongest votes has no false connections. Both numbers
+can be computed for labelled data. ``ekss theory POINTS --labels LABELS`` does this for
+all theorems at once.
 """
 
 # %%
-# Votes of EKSS-0 on three planes in 60 dimensions, against the angle. Votes gather
-# around an increasing function, more closely with more members.
+# Plot the votes of EKSS-0 on three planes in 60 dimensions against the angle. The votes
+# gather around an increasing function, more closely with more members.
 
 import matplotlib.pyplot as plt
 import numpy as np

@@ -2,12 +2,12 @@
 Choosing between rivals
 =======================
 
-All methods have the same habits, so a comparison is a loop. Which one is best depends
-on the data; :doc:`/which` has a larger table, measured the same way.
+All methods share the same interface, so a comparison is a simple loop. Which method is
+best depends on the data. :doc:`/which` has a larger table, measured in the same way.
 """
 
 # %%
-# Three kinds of data, and eight methods that know the number of clusters alone.
+# Three kinds of data, and eight methods that are given only the number of clusters.
 
 import time
 
@@ -41,8 +41,8 @@ for column, (X, y) in enumerate(sets.values()):
         errors[row, column] = 100 * clustering_error(y, labels)
 
 # %%
-# Errors in percent as colours, seconds in brackets. Where no labels are known, ``ekss
-# compare FILE -k 5`` runs the methods and says on which points they agree.
+# Colours show errors in percent, and brackets show seconds. If no labels are known,
+# ``ekss compare FILE -k 5`` runs the methods and says on which points they agree.
 
 figure, axis = plt.subplots(figsize=(7, 5))
 axis.imshow(errors, cmap="YlOrBr", aspect="auto", vmin=0, vmax=70)

@@ -3,13 +3,14 @@ Sensors, in a scikit-learn pipeline
 ===================================
 
 The estimators are scikit-learn estimators: they can be the last step of a pipeline,
-cloned, and have their parameters set by name. Here the columns of a table have
-different units, and a step before the ensemble brings them together.
+they can be cloned, and their parameters can be set by name. Here the columns of a table
+have different units, and a step before the ensemble brings them to a common scale.
 """
 
 # %%
-# A machine has five ways to run. In each, three hidden loads move twenty sensors; a
-# sensor may count in volts, pascals or degrees, and has noise of its own scale.
+# A machine has five modes of operation. In each mode, three hidden loads drive twenty
+# sensors. A sensor may measure volts, pascals or degrees, and has noise on its own
+# scale.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -30,8 +31,8 @@ table = (clean + 0.1 * rng.standard_normal(clean.shape)) * units
 target = np.repeat(np.arange(5), 60)
 
 # %%
-# Scaling a column keeps subspaces what they are; shifting it would move them away from
-# the origin. ``MaxAbsScaler`` scales and does not shift.
+# Scaling a column maps subspaces to subspaces, but shifting it would move them away
+# from the origin. ``MaxAbsScaler`` scales and does not shift.
 
 ekss = EKSS(n_clusters=5, random_state=0)
 fits = {"as it is": clone(ekss), "scaled": make_pipeline(MaxAbsScaler(), ekss)}
@@ -49,7 +50,7 @@ for axis, (name, model) in zip(axes, fits.items(), strict=True):
     axis.set(ylabel="way to run", xticklabels=order)
 
 # %%
-# ``predict`` of the pipeline does both steps for new rows, and parameters are set by
+# ``predict`` of the pipeline applies both steps to new rows, and parameters are set by
 # the name of the step.
 
 print(model.predict(table[::60]))

@@ -3,13 +3,13 @@ Spectra: which mixtures are there?
 ==================================
 
 The spectrum of a mixture is the sum of the spectra of its substances times their
-concentrations. So all mixtures of the same substances lie on one subspace, however
-much there is of each and however thick the sample. That is a table in which subspaces
-are the right model and distances are the wrong one.
+concentrations. All mixtures of the same substances therefore lie on one subspace,
+whatever their amounts and however thick the sample. For such a table, subspaces are the
+right model and distances are the wrong one.
 """
 
 # %%
-# Seven substances with peaks at random places; four recipes of two or three of them.
+# Seven substances have peaks at random places. Four recipes use two or three of them.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -36,7 +36,7 @@ X = np.concatenate(spectra)
 X += 0.01 * rng.standard_normal(X.shape)
 
 # %%
-# The number of clusters is all that EKSS is told.
+# EKSS is told only the number of clusters.
 
 model = EKSS(n_clusters=4, random_state=0).fit(X)
 kmeans = KMeans(4, n_init=10, random_state=0).fit(X)
@@ -44,9 +44,10 @@ for name, one in (("EKSS", model), ("k-means", kmeans)):
     print(f"{name}: error {100 * clustering_error(target, one.labels_):.1f} %")
 
 # %%
-# Spectra of each cluster, and below them how much of each pure substance lies in its
-# subspace: a full bar says that the substance is in the recipe. ``preparation_`` shows
-# the pure spectra as the fit saw the mixtures.
+# The upper plots show the spectra of each cluster, and the lower plots show how much of
+# each pure substance lies in its subspace. A full bar means that the substance is in
+# the recipe. ``preparation_`` prepares the pure spectra in the same way as the fit
+# prepared the mixtures.
 
 pure = model.preparation_(substances)
 colours = plt.cm.tab10(range(4))

@@ -231,17 +231,17 @@ _EXCESS = 4.0
 class ClusteringWarning(UserWarning):
     """The clusters of a fit mean nothing, or there are fewer than were asked for.
 
-    All estimators warn of
+    All estimators warn about
 
     - points that are all zero, or, for affine subspaces, all equal;
-    - points that one subspace holds, of the dimension that is fitted, so that nothing
-      tells clusters apart; methods that fit no subspaces warn of points on one line;
+    - points that all lie in one subspace of the fitted dimension, so that nothing tells
+      clusters apart (methods that fit no subspaces warn about points on one line);
     - points that resemble each other no more than if every feature had been shuffled
-      for itself, as independent Gaussian noise does;
+      separately, as is the case for independent Gaussian noise;
     - fewer clusters with points than ``n_clusters``.
 
     Turn it off with ``warnings.simplefilter("ignore", ekss.ClusteringWarning)``, or
-    into an error with "error" in place of "ignore".
+    turn it into an error with "error" in place of "ignore".
 
     Examples
     --------
@@ -262,7 +262,7 @@ class Doubt:
     Attributes
     ----------
     key : {"zero", "equal", "one_subspace", "noise", "empty"}
-        Short name that does not change, for programs.
+        Short, stable name for use in programs.
     title : str
         What was seen.
     text : str
@@ -563,11 +563,11 @@ class Clusterer(ClusterMixin, BaseEstimator):
 class SubspaceClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clusterer):
     """An estimator that ends in subspaces: predict, transform and score by them.
 
-    Where missing entries are allowed, rows are filled in first: as in the fit or, if
-    that had none, by least squares on the subspaces.
+    Where missing entries are allowed, rows are filled in first: in the same way as in
+    the fit or, if the fit had no missing entries, by least squares on the subspaces.
 
-    After ``fit`` it has ``bases_``, ``offsets_`` and ``preparation_``. One that marks
-    outliers has ``outlier_limits_``.
+    After ``fit`` it has ``bases_``, ``offsets_`` and ``preparation_``. An estimator
+    that marks outliers also has ``outlier_limits_``.
     """
 
     bases_: NDArray[np.floating]
@@ -578,9 +578,9 @@ class SubspaceClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """Assign each point to its nearest subspace.
 
-        Where subspaces have different dimensions, the squared distance to each is
-        divided by the number of directions outside it, n_features - dim: otherwise
-        noise alone would draw points to the largest.
+        If subspaces have different dimensions, the squared distance to each subspace is
+        divided by the number of directions outside it, n_features - dim. Otherwise
+        noise alone would draw points to the largest subspace.
 
         Parameters
         ----------
@@ -590,8 +590,9 @@ class SubspaceClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         Returns
         -------
         labels : ndarray of shape (n_samples,)
-            Number of the subspace of each point; if the fit has marked
-            outliers, -1 for points further from it than ``outlier_limits_`` allows.
+            Number of the subspace of each point. If the fit marked outliers, the label
+            is -1 for points farther from their subspace than ``outlier_limits_``
+            allows.
         """
         check_is_fitted(self)
         flats = Flats(self.bases_, self.offsets_)
@@ -603,7 +604,7 @@ class SubspaceClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         """Return the distance of each point to each cluster's subspace.
 
         Points are prepared as in ``fit``, so for normalised data the distance is the
-        sine of the angle between point and subspace.
+        sine of the angle between the point and the subspace.
 
         Parameters
         ----------
@@ -613,7 +614,7 @@ class SubspaceClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         Returns
         -------
         distances : ndarray of shape (n_samples, n_clusters)
-            One column for each cluster.
+            One column per cluster.
         """
         scale = np.concatenate(self._map(X, np.sqrt))
         return scale * scale.dtype.type(self.preparation_.scale)
@@ -631,8 +632,9 @@ class SubspaceClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         Returns
         -------
         score : float
-            At most 0; higher is better for models of one dimension. A larger
-            ``subspace_dim`` always scores higher, so do not choose it by this.
+            At most 0. Higher is better among models of the same dimension. A larger
+            ``subspace_dim`` always scores higher, so do not use this score to choose
+            it.
         """
         nearest = np.concatenate(self._map(X, _smallest))
         mean = float(nearest.mean(dtype=np.float64))
@@ -643,17 +645,19 @@ class SubspaceClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
     ) -> NDArray[np.floating] | tuple[NDArray[np.floating], NDArray[np.floating]]:
         """Fill in missing entries from the subspaces that the fit found.
 
-        A row is weighed by how likely it comes from each cluster, given its observed
-        entries; a missing entry is its expected value. Where one Gaussian for all rows
-        told entries that were held out better than the clusters did, it fills in.
+        Each cluster is weighted by how likely the row is to come from it, given the
+        observed entries of the row. A missing entry is filled in with its expected
+        value. If a single Gaussian for all rows predicted held-out entries better than
+        the clusters did, the Gaussian is used instead.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            With NaN for missing entries.
+            Points, with NaN for missing entries.
         return_std : bool, default=False
-            Whether to return the standard error of every entry too, 0 for observed
-            ones. Only a model that was fitted to rows with missing entries knows it.
+            Whether to return the standard error of every entry as well; it is 0 for
+            observed entries. Only a model that was fitted to rows with missing entries
+            can provide it.
 
         Returns
         -------

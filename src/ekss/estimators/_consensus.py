@@ -56,67 +56,70 @@ _OF_LABELS = ("geometry", "n_neighbors", "cut", "n_jobs", "random_state", "verbo
 class ConsensusClustering(Clusterer):
     r"""Consensus of many clusterings by any clusterer: evidence accumulation.
 
-    Members are clones of a clusterer, each with rows, columns and parameters of its
-    own. They vote on which points belong together [1]_; the votes are counted and cut
-    as those of :class:`EKSS` are, without a matrix of all pairs, and the cut is kept
-    that shares most information with the members [2]_.
+    Members are clones of a clusterer, each with its own rows, columns and parameters.
+    They vote on which points belong together [1]_. The votes are counted and cut as in
+    :class:`EKSS`, without a matrix of all pairs, and the cut that shares the most
+    information with the members is kept [2]_.
 
     Parameters
     ----------
     n_clusters : int or "auto", default=8
         Number of clusters K. "auto" tries numbers of at least 2 and takes the one that
-        is best confirmed by members with at most as many clusters.
+        is best confirmed by members with at most that many clusters.
     estimator : clusterer, sequence of clusterers or None, default=None
-        What members are: any object with ``fit_predict``, of scikit-learn or not, also
-        a pipeline that ends in one. Of several, members take turns. Noise, that is a
-        negative label, is no vote. None is
+        What the members are: any object with ``fit_predict``, from scikit-learn or not,
+        or a pipeline that ends in one. If several are given, members use them in turn.
+        A negative label means noise and casts no vote. None means
         ``KMeans(init="random", n_init=1, max_iter=10)``.
     n_members : int or "auto", default="auto"
-        Number of members. "auto" is 100, then 200 and 400 as for :class:`EKSS`.
+        Number of members. "auto" runs 100, then 200 and 400 as :class:`EKSS` does.
     n_base_clusters : "auto", int, (int, int) or None, default="auto"
-        Number of clusters of a member; of a pair, each draws its own. "auto" is from
-        4 to 8 times K, but at most one for five of its rows. It sets the parameter
-        ``n_clusters`` of the estimator, or ``n_components`` of a mixture model;
-        estimators that have neither are left as they are. None leaves all as they are.
+        Number of clusters per member; with a pair, each member draws its own number.
+        "auto" is 4 to 8 times K, but at most one cluster per five rows of the member.
+        It sets the parameter ``n_clusters`` of the estimator, or ``n_components`` of a
+        mixture model; estimators that have neither are left as they are. None leaves
+        all estimators as they are.
     max_samples : "auto", float or int, default="auto"
         Rows that each member draws: a share as a float, a number as an int. Members
-        that have ``predict`` vote on the other rows too. "auto" is all rows for
-        estimators that have a ``random_state``, and half of them for others, which
-        would otherwise all say the same.
+        that have ``predict`` also vote on the other rows. "auto" means all rows for
+        estimators that have a ``random_state``, and half of the rows for others, whose
+        members would otherwise all be the same.
     max_features : float or int, default=1.0
         Columns that each member draws.
     param_distributions : dict, default=None
         Further parameters of the estimator that each member draws: lists or
         distributions of scipy.stats, as for ``RandomizedSearchCV``.
     geometry : {"centers", "subspaces", None}, default=None
-        What cuts are judged by beside the votes: nothing else; how near points are to
-        the centres of the clusters; or how well linear subspaces tell them apart.
+        What cuts are judged by in addition to the votes. "centers" adds how near points
+        are to the centres of the clusters, "subspaces" adds how well linear subspaces
+        tell the clusters apart, and None adds nothing.
     n_neighbors : "auto" or int, default="auto"
-        Neighbours kept per point. "auto" cuts graphs of several numbers.
+        Neighbours kept per point. "auto" cuts graphs with several numbers of
+        neighbours.
     cut : CutOptions or None, default=None
         How votes are counted, cut and judged.
     max_voted : int, "auto" or None, default="auto"
-        Rows that members are fitted to and vote on. If there are more, a sample is
-        clustered, and every other row gets its cluster as ``predict`` gives it. "auto"
-        is all rows up to 20000 of them in memory, otherwise 10000, or 100 per cluster
-        if that is more; None is all rows.
+        Number of rows that members are fitted to and vote on. If X has more rows, a
+        sample is clustered, and every other row gets its cluster as in ``predict``.
+        "auto" means all rows if there are at most 20000 and they are in memory;
+        otherwise 10000, or 100 per cluster if that is more. None means all rows.
     memory_limit : int, str or None, default=None
-        Most memory that the process may take, in bytes or as "4GB"; a fit that is
-        estimated to need more, beside what the members need themselves, is refused
-        before it starts. None is what the machine has free.
+        The most memory that the process may use, in bytes or as "4GB". A fit that is
+        estimated to need more, not counting what the members themselves need, is
+        refused before it starts. None means the machine's free memory.
     n_jobs : int, default=None
-        Parallel workers, as in joblib. Labels do not depend on it.
+        Number of parallel workers, as in joblib. The labels do not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Seed; the same int gives the same labels on the same machine.
+        Seed. The same int gives the same labels on the same machine.
     verbose : int, default=0
-        Show progress bars with time left on stderr.
+        Show progress bars with the time left on stderr.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
-        Cluster of each point; -1 where no member puts it into a cluster.
+        Cluster of each point; -1 if no member puts it into a cluster.
     member_labels_ : ndarray of shape (n_samples, n_members_)
-        Labels of every member; -1 where it says nothing.
+        Labels from every member; -1 where the member casts no vote.
     affinity_ : csr_array of shape (n_samples, n_samples)
         The graph that was cut.
     embedding_ : ndarray of shape (n_samples, n_eigenvectors)
@@ -126,21 +129,21 @@ class ConsensusClustering(Clusterer):
     candidates_ : tuple of Candidate
         Every cut that was considered, best first.
     counts_ : tuple of Count
-        With ``n_clusters="auto"``: the numbers that were compared, best first.
+        With ``n_clusters="auto"``, the numbers that were compared, best first.
     agreement_ : float or None
-        With ``n_members="auto"``: share of points to which two halves of the members
-        give the same cluster.
+        With ``n_members="auto"``, the share of points to which two halves of the
+        members give the same cluster.
     assignment_ : Assignment or None
-        What ``predict`` asks: the members, or the nearest rows where these cannot tell;
-        None if there were labels alone.
+        What ``predict`` uses: the members, or the nearest rows if the members cannot
+        predict; None if only labels were given.
     sample_ : ndarray or None
-        Numbers of the rows that were voted on, ascending; None if all were.
+        Indices of the rows that were voted on, in ascending order; None if all were.
     n_clusters_, n_members_, n_neighbors_ : int
-        What was used.
+        The values that were used.
     n_features_in_ : int
         Number of features seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns of X, where all are strings.
+        Names of the columns of X, set if all of them are strings.
 
     See Also
     --------
@@ -148,8 +151,9 @@ class ConsensusClustering(Clusterer):
 
     Notes
     -----
-    Beside the members, O(n_samples^2 n_members) byte comparisons up to 50000 rows that
-    vote, and memory O(n_samples (n_members + n_neighbors)).
+    In addition to the members, a fit takes O(n_samples^2 n_members) byte comparisons
+    for up to 50000 rows that are voted on, and O(n_samples (n_members + n_neighbors))
+    memory.
 
     References
     ----------
@@ -211,8 +215,8 @@ class ConsensusClustering(Clusterer):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Points, one per row. A memory map, an h5py dataset, a zarr or a Dask array
-            is read block by block.
+            Points, one per row. A memory map, an h5py dataset, a zarr array or a Dask
+            array is read block by block.
         y : ignored
             Present for the scikit-learn interface; labels have no influence.
 
@@ -265,17 +269,17 @@ class ConsensusClustering(Clusterer):
         weights: ArrayLike | None = None,
         **parameters: Any,
     ) -> Self:
-        """Cut the votes of clusterings that are already there.
+        """Cut the votes of existing clusterings.
 
         Parameters
         ----------
         labels : array-like of shape (n_samples, n_members)
-            One column of integers per clustering; a negative label is no vote.
+            One column of integers per clustering; a negative label casts no vote.
         n_clusters : int, default=8
             Number of clusters K of the consensus.
         points : array-like of shape (n_samples, n_features), default=None
-            What was clustered, for the judge and for ``predict``; without it the votes
-            alone are asked.
+            The points that were clustered, used to judge cuts and for ``predict``.
+            Without them, only the votes are used.
         weights : array-like of shape (n_members,), default=None
             Weight of each clustering; all 1 if None.
         **parameters
@@ -339,9 +343,10 @@ class ConsensusClustering(Clusterer):
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """Assign further points to the clusters.
 
-        Members that have ``predict`` are asked, and naive Bayes weighs their answers as
-        they went with the clusters in the fit. If some have not, a point gets the
-        cluster of most of the 5 nearest rows that were voted on.
+        If all members have ``predict``, they are asked, and naive Bayes weights their
+        answers by how they went with the clusters in the fit. If some members do not
+        have it, a point gets the most common cluster among the 5 nearest rows that were
+        voted on.
 
         Parameters
         ----------

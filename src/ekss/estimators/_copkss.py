@@ -16,10 +16,11 @@ from ekss.estimators._restarts import RestartedClusterer
 class CoPKSS(RestartedClusterer):
     r"""CoP-KSS: K-subspaces whose subspaces are fitted by Coherence Pursuit.
 
-    Alternates like K-subspaces between assigning points to their nearest subspace and
-    fitting subspaces, but fits each only to the most coherent points of its cluster,
-    those of largest :math:`\sum_{j \ne i} \langle x_i, x_j \rangle^2` over the cluster
-    [1]_ [2]_. Outliers and wrongly assigned points then have little influence.
+    Like K-subspaces, it alternates between assigning points to their nearest subspace
+    and fitting subspaces. It fits each subspace only to the most coherent points of its
+    cluster, those with the largest :math:`\sum_{j \ne i} \langle x_i, x_j \rangle^2`
+    over the cluster [1]_ [2]_. Outliers and wrongly assigned points then have little
+    influence.
 
     Parameters
     ----------
@@ -29,50 +30,53 @@ class CoPKSS(RestartedClusterer):
         Dimension of the subspaces; "auto" estimates it from the neighbourhoods of
         points.
     coherent_share : float, default=0.5
-        Share of the points of a cluster that is fitted, in (0, 1]; never fewer than
-        twice the dimension. Choose less than the expected share of inliers; 1 is KSS.
+        Share of the points of a cluster to which its subspace is fitted, in (0, 1];
+        never fewer points than twice the dimension. Choose less than the expected share
+        of inliers; 1 is KSS.
     n_init : int, default=10
-        Random starts; the one of lowest cost is kept, of equal ones one of most
-        clusters.
+        Number of random starts. The start with the lowest cost is kept; among equal
+        ones, one with the most clusters.
     max_iter : int, default=50
-        Iterations at most of each start.
+        Maximum number of iterations per start.
     tol : float, default=1e-7
-        A start ends when labels stay the same and the cost falls by less than this
+        A start ends when the labels stay the same and the cost falls by less than this
         share of the squared norm of the data.
     affine : bool, default=False
-        Whether subspaces may miss the origin. Points are then compared about the mean
-        of their cluster.
+        Whether subspaces may miss the origin. Points are then compared relative to the
+        mean of their cluster.
     normalize : bool or "auto", default="auto"
-        Scale points to unit length first. "auto" does so for linear subspaces only.
+        Whether to scale points to unit length first. "auto" does so only for linear
+        subspaces.
     n_jobs : int, default=None
-        Parallel workers, as in joblib. Labels do not depend on it.
+        Number of parallel workers, as in joblib. The labels do not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Seed; the same int gives the same labels.
+        Seed. The same int gives the same labels.
     verbose : int, default=0
-        Show a progress bar with time left on stderr.
+        Show a progress bar with the time left on stderr.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
         Cluster of each point.
     bases_ : ndarray of shape (n_clusters, n_features, subspace_dim_)
-        Orthonormal basis of each cluster's subspace, fitted to coherent points only.
+        Orthonormal basis of each cluster's subspace, fitted only to coherent points.
     dims_ : ndarray of shape (n_clusters,)
         Dimension of each cluster's subspace: all have ``subspace_dim_``.
     offsets_ : ndarray of shape (n_clusters, n_features) or None
-        A point on each affine subspace; None for linear ones.
+        A point on each affine subspace; None for linear subspaces.
     outlier_scores_ : ndarray of shape (n_samples,)
-        How far each point lies from the subspace of its cluster, in standard deviations
-        of that distance from its median in the cluster; higher is further.
+        How far each point lies from the subspace of its cluster: the difference between
+        this distance and its median in the cluster, in standard deviations. Higher
+        means farther away.
     cost_ : float
         Sum of squared residuals of the best start.
     cost_history_ : ndarray of shape (n_iter_ + 1,)
-        Its cost after each assignment; it may rise, because outliers do not count in
-        the fit but count in the cost.
+        Cost of the best start after each assignment. It may rise, because outliers do
+        not count in the fit but do count in the cost.
     n_iter_ : int
         Iterations of the best start.
     n_clusters_, subspace_dim_ : int
-        What was used.
+        The values that were used.
     n_features_in_ : int
         Number of features seen in ``fit``.
 
@@ -82,9 +86,9 @@ class CoPKSS(RestartedClusterer):
 
     Notes
     -----
-    An iteration costs at most about twice one of KSS with exact PCA:
+    An iteration takes at most about twice as long as one of KSS with exact PCA:
     O(n_samples n_features min(N_k, n_features)) time for clusters of N_k points. The
-    labels need not settle; a start then ends after ``max_iter`` iterations.
+    labels may never settle; a start then ends after ``max_iter`` iterations.
 
     References
     ----------

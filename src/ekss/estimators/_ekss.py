@@ -36,7 +36,7 @@ from ekss.preprocessing import Scattering2D
 from ekss.runtime.rows import LabelStore, MemoryRows, Rows, draw_sample
 from ekss.runtime.workers import one_blas_thread
 
-# Up to so many rows, all of them are voted on: cutting their graph in many ways is
+# Up to this many rows, all of them are voted on: cutting their graph in many ways is
 # affordable.
 MOST_VOTED = 20_000
 _OR_AUTO = ' or "auto"'
@@ -46,106 +46,109 @@ class EKSS(SubspaceClusterer):
     r"""Ensemble K-subspaces: cluster points by the subspaces they lie near.
 
     Many short, random runs of K-subspaces ("members") vote on which points belong
-    together; the strongest votes of each point make sparse graphs, the graphs are cut
-    in many ways, and the cut is kept on which subspaces and votes agree best. What is
-    not given is decided from the data; nothing needs tuning. The algorithm of the
-    paper [1]_, without these decisions, is :class:`PaperEKSS`.
+    together. The strongest votes of each point form sparse graphs. The graphs are cut
+    in many ways, and the cut on which subspaces and votes agree best is kept.
+    Parameters that are not given are decided from the data; nothing needs tuning. The
+    algorithm of the paper [1]_, without these decisions, is :class:`PaperEKSS`.
 
     Parameters
     ----------
     n_clusters : int or "auto", default=8
-        Number of clusters K. "auto" tries numbers of at least 2 and takes the one that
-        is best confirmed by members with at most as many candidates as clusters, which
-        cannot split clusters.
+        Number of clusters K. "auto" tries numbers of at least 2. It takes the number
+        that is best confirmed by members with at most as many candidates as clusters,
+        because such members cannot split clusters.
     subspace_dim : "auto", int or (int, int), default="auto"
-        Dimension of the candidate subspaces; with a pair each member draws its own
-        from that range. "auto" estimates a range from the neighbourhoods of points.
-        With a range, each cluster has the dimension that its own points show, and the
-        middle of the range, rounded down, if they show none.
+        Dimension of the candidate subspaces. With a pair, each member draws its own
+        dimension from that range. "auto" estimates a range from the neighbourhoods of
+        points. With a range, each cluster gets the dimension that its own points show,
+        or the middle of the range, rounded down, if they show none.
     n_members : int or "auto", default="auto"
-        Number of members. "auto" is 100, then 200 unless the odd and the even members
-        alone give 97 % of a sample of points the same cluster, then 400 unless they
-        give it to 75 %.
+        Number of members. "auto" runs 100. It goes on to 200 unless the odd and the
+        even members, taken separately, give 97 % of a sample of points the same
+        cluster, and then to 400 unless they do so for 75 %.
     member : KSSMember, callable or None, default=None
-        What a member does; None is :class:`KSSMember` with its defaults. A callable
-        ``member(points, seed)`` returns one label of at least 0 per point, or a pair
-        of labels and the weight of its votes.
+        What a member does; None means :class:`KSSMember` with its defaults. A callable
+        ``member(points, seed)`` returns one label of at least 0 per point, or a pair of
+        these labels and the weight of its votes.
     affine : bool or "auto", default="auto"
-        Whether subspaces may miss the origin. "auto" allows it where neighbourhoods
-        lie on flats of dimension 2 or 3 within 1 % of their energy, as tracks of points
-        on moving bodies do.
+        Whether subspaces may miss the origin. "auto" allows this if neighbourhoods lie
+        on flats of dimension 2 or 3 within 1 % of their energy, as tracks of points on
+        moving bodies do.
     normalize : bool or "auto", default="auto"
-        Scale points to unit length first. "auto" does so for linear subspaces, where
-        length carries no information, and not for affine ones.
+        Whether to scale points to unit length first. "auto" does so for linear
+        subspaces, where length carries no information, but not for affine ones.
     whiten : "auto" or int, default="auto"
         Number of leading singular directions in which members and judges see the
-        points, with equal energy in each, or less where a direction holds hardly more
-        than the next one left out; then points are scaled to unit length again, if
-        ``normalize``. "auto" does so where points have a direction in common, as images
-        have, and tries several numbers on a sample (``whitenings_``); not for affine
-        subspaces, or without ``normalize``. 0 leaves points as they are.
+        points. Each direction gets equal energy, or less where it holds hardly more
+        than the next direction left out. Points are then scaled to unit length again if
+        ``normalize`` is set. "auto" whitens if the points have a direction in common,
+        as images do, and tries several numbers on a sample (``whitenings_``). It does
+        not whiten for affine subspaces or without ``normalize``. 0 leaves the points as
+        they are.
     image_shape : (int, int) or None, default=None
-        Height and width of the images whose pixels the rows are; one of them may be -1.
-        Members then see images by their pixels or by scattering features
-        (:class:`~ekss.preprocessing.Scattering2D`), which hardly change where an image
-        is shifted or bent a little: what suits them is found as the number of
-        directions is (``whitenings_``). None tries pixels alone.
+        Height and width of the images if the rows hold their pixels; one of the two may
+        be -1. Members then see the images either as pixels or as scattering features
+        (:class:`~ekss.preprocessing.Scattering2D`), which hardly change when an image
+        is slightly shifted or bent. The choice is made in the same way as the number of
+        directions (``whitenings_``). None tries only the pixels.
     outliers : float, "auto" or None, default=None
-        Which points get the label -1 in place of a cluster, in ``fit`` and ``predict``:
-        a share of them in (0, 0.5], those of highest ``outlier_scores_`` (scikit-learn
-        calls such a share `contamination`); "auto" those of a score above 3.5; None
-        none. The labels of all other points do not depend on it.
+        Which points get the label -1 instead of a cluster, in ``fit`` and ``predict``.
+        A share in (0, 0.5] marks that share of the points, those with the highest
+        ``outlier_scores_`` (scikit-learn calls such a share `contamination`). "auto"
+        marks the points with a score above 3.5, and None marks none. The labels of all
+        other points do not depend on it.
     n_neighbors : "auto" or int, default="auto"
-        Neighbours kept per point, the paper's q. "auto" cuts graphs of several numbers;
-        an integer cuts one graph.
+        Neighbours kept per point, the paper's q. "auto" cuts graphs with several
+        numbers of neighbours; an integer cuts one graph.
     cut : CutOptions or None, default=None
-        How votes are counted, cut and judged; None is :class:`CutOptions` with its
+        How votes are counted, cut and judged; None means :class:`CutOptions` with its
         defaults.
     missing : {"observed", "zero", "error"}, default="observed"
-        What NaN in X means. "observed" clusters by the entries that are there, and
-        fills in the others from the subspaces of the clusters; "zero" takes them for
-        zero, as the theory of the paper does; "error" refuses them.
+        What NaN in X means. "observed" clusters by the entries that are present and
+        fills in the others from the subspaces of the clusters. "zero" treats missing
+        entries as zero, as the theory in the paper does. "error" refuses them.
     max_samples : int, "auto" or None, default="auto"
-        Rows that members vote on. If there are more, a sample is clustered, and every
-        other row gets its cluster by its base clusters in one pass over X. "auto" is
-        all rows up to 20000 of them in memory, otherwise 10000, or 100 per cluster if
-        that is more; None is all rows.
+        Number of rows that members vote on. If X has more rows, a sample is clustered,
+        and every other row is assigned a cluster from its base clusters in one pass
+        over X. "auto" means all rows if there are at most 20000 and they are in memory;
+        otherwise 10000, or 100 per cluster if that is more. None means all rows.
     warm_start : bool, default=False
-        Keep decisions and members of the last fit where they would come out the same,
-        so that a larger ``n_members`` costs only the new ones.
+        Whether to keep the decisions and members of the last fit where they would come
+        out the same, so that increasing ``n_members`` costs only the new members.
     memory_limit : int, str or None, default=None
-        Most memory that the process may take, in bytes or as "4GB"; a fit that is
-        estimated to need more is refused before it starts. None is what the machine
-        has free. Where parameters are "auto", the worst case is estimated.
+        The most memory that the process may use, in bytes or as "4GB". A fit that is
+        estimated to need more is refused before it starts. None means the machine's
+        free memory. For parameters that are "auto", the worst case is estimated.
     n_jobs : int, default=None
-        Parallel workers, as in joblib. Labels do not depend on it.
+        Number of parallel workers, as in joblib. The labels do not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Seed; the same int gives the same labels on the same machine, for any number
-        of workers. On another CPU or BLAS the last bits of products differ, and a
-        choice between nearly equal cuts may come out differently.
+        Seed. The same int gives the same labels on the same machine, for any number of
+        workers. On another CPU or with another BLAS, the last bits of products differ,
+        and a choice between nearly equal cuts may come out differently.
     verbose : int, default=0
         Show an estimate of memory and time on stderr, then progress bars.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
-        Cluster of each point; -1 for those that ``outliers`` marks.
+        Cluster of each point; -1 for points that ``outliers`` marks.
     bases_ : ndarray of shape (n_clusters, n_features, subspace_dim_)
-        Orthonormal basis of each cluster's subspace, fitted after clustering to its
-        points of a score up to 3.5. If it has fewer than ``subspace_dim_`` dimensions,
-        the last columns are zero.
+        Orthonormal basis of each cluster's subspace, fitted after clustering to the
+        points of the cluster with a score of at most 3.5. If a subspace has fewer than
+        ``subspace_dim_`` dimensions, its last columns are zero.
     dims_ : ndarray of shape (n_clusters,)
         Dimension of each cluster's subspace.
     outlier_scores_ : ndarray of shape (n_samples,)
-        How far each point lies from the subspace of its cluster, in standard deviations
-        of that distance from its median in the cluster; higher is further.
+        How far each point lies from the subspace of its cluster: the difference between
+        this distance and its median in the cluster, in standard deviations. Higher
+        means farther away.
     outlier_limits_ : ndarray of shape (n_clusters,) or None
         Distance from each subspace, as ``transform`` gives it, beyond which ``predict``
         marks points as outliers; None if ``outliers`` is None.
     offsets_ : ndarray of shape (n_clusters, n_features) or None
-        A point on each affine subspace; None for linear ones.
+        A point on each affine subspace; None for linear subspaces.
     preparation_ : Preparation
-        How rows become points: call it to see rows as the fit saw them.
+        How rows become points. Call it to get rows as the fit saw them.
     affinity_ : csr_array of shape (n_samples, n_samples)
         The graph that was cut.
     member_labels_ : ndarray of shape (n_samples, n_members_)
@@ -156,55 +159,54 @@ class EKSS(SubspaceClusterer):
         Row-normalised spectral embedding that was clustered.
     eigenvalues_ : ndarray
         Largest eigenvalues of the normalised affinity: one more than there are
-        eigenvectors, if the graph has so many, to show the gap.
+        eigenvectors, if the graph has that many, to show the gap.
     candidates_ : tuple of Candidate
-        Every cut that was considered, best first, with its ``origin``,
-        ``n_neighbors``, ``score``, ``labels``, and ``judged``, what the score function
-        returned.
+        Every cut that was considered, best first, with its ``origin``, ``n_neighbors``,
+        ``score``, ``labels``, and ``judged`` (what the score function returned).
     counts_ : tuple of Count
-        With ``n_clusters="auto"``: the numbers of clusters of the last round of the
-        search, best first, with ``n_clusters``, ``score``, ``confirmed`` and ``gap``;
-        otherwise empty.
+        With ``n_clusters="auto"``, the numbers of clusters tried in the last round of
+        the search, best first, with ``n_clusters``, ``score``, ``confirmed`` and
+        ``gap``. Otherwise empty.
     n_directions_ : int
-        Number of directions in which points were whitened; 0 if they were not.
+        Number of directions in which the points were whitened; 0 if they were not.
     features_ : {"rows", "scattering"}
-        What members have seen: the rows as they are, or scattering features of images.
+        What the members saw: the rows as they are, or scattering features of images.
     whitenings_ : tuple of Whitening
-        The numbers of directions that were tried, the chosen one first, with
-        ``n_directions``, ``score``, ``n_members`` and ``features``. Scores of different
-        ``n_members`` cannot be compared: numbers that were clearly worse were given up
-        with few members. Empty where nothing was tried.
+        The numbers of directions that were tried, with the chosen one first, each with
+        ``n_directions``, ``score``, ``n_members`` and ``features``. Scores for
+        different ``n_members`` cannot be compared, because numbers of directions that
+        were clearly worse were given up after few members. Empty if nothing was tried.
     agreement_ : float or None
-        With ``n_members="auto"``: share of points to which two halves of the members
-        give the same cluster, where it was measured last.
+        With ``n_members="auto"``, the share of points to which two halves of the
+        members give the same cluster, as last measured.
     sample_ : ndarray or None
-        Numbers of the rows that were voted on, ascending; None if all were. With a
-        sample, ``affinity_``, ``member_labels_``, ``embedding_`` and the labels of
-        ``candidates_`` have its rows only.
+        Indices of the rows that were voted on, in ascending order; None if all were.
+        With a sample, ``affinity_``, ``member_labels_``, ``embedding_`` and the labels
+        of ``candidates_`` cover only its rows.
     affine_ : bool
         Whether subspaces may miss the origin.
     n_iter_ : int
         Largest number of iterations that a member used.
     n_clusters_, n_members_, subspace_dim_, n_neighbors_ : int
-        What was used; ``subspace_dim_`` is the largest of ``dims_``.
+        The values that were used; ``subspace_dim_`` is the largest of ``dims_``.
     n_features_in_ : int
         Number of features seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns of X, where all are strings.
+        Names of the columns of X, set if all of them are strings.
 
     See Also
     --------
     PaperEKSS : The algorithm as the paper prints it.
     KSS : One clustering instead of an ensemble.
-    LabelFreeSearch : Settings without labels for graph methods.
+    LabelFreeSearch : Choose settings of graph methods without labels.
 
     Notes
     -----
-    A member costs O(max_iter n_samples n_features n_candidates subspace_dim) time;
-    counting all votes O(n_samples^2 n_members) byte comparisons, and memory is
-    O(n_samples (n_features + n_members + n_neighbors)), n_neighbors below 50 beyond
-    1000 points. With a sample, time is linear in n_samples and memory that of the
-    sample, of the labels, and of a few blocks of rows.
+    A member takes O(max_iter n_samples n_features n_candidates subspace_dim) time, and
+    counting all votes takes O(n_samples^2 n_members) byte comparisons. Memory is
+    O(n_samples (n_features + n_members + n_neighbors)), with n_neighbors below 50
+    beyond 1000 points. With a sample, time is linear in n_samples, and memory is that
+    of the sample, of the labels, and of a few blocks of rows.
 
     References
     ----------
@@ -269,8 +271,8 @@ class EKSS(SubspaceClusterer):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Points, one per row. A memory map, an h5py dataset, a zarr or a Dask array
-            is read block by block.
+            Points, one per row. A memory map, an h5py dataset, a zarr array or a Dask
+            array is read block by block.
         y : ignored
             Present for the scikit-learn interface; labels have no influence.
 

@@ -41,22 +41,22 @@ class EnSC(AffinityClusterer):
         The paper's :math:`\lambda` in (0, 1]: 1 is the lasso, which gives the
         sparsest graph; smaller values connect more points.
     gamma : float, default=3.0
-        The :math:`\alpha` of the formula, above 1: how strongly the residual weighs,
-        as a multiple of :math:`\gamma_0`, up to which all coefficients are zero.
-        Larger values give more neighbours; noisy data want small ones.
+        The :math:`\alpha` of the formula, above 1: the weight of the residual as a
+        multiple of :math:`\gamma_0`, up to which all coefficients are zero. Larger
+        values give more neighbours; use small values for noisy data.
     max_iter : int, default=50
-        Rounds of the active set at most.
+        Maximum number of rounds of the active set.
     tol : float, default=1e-6
-        Allowed violation of the optimality conditions as a share of lambda; float32
-        data add their rounding to it.
+        Allowed violation of the optimality conditions, as a share of lambda; for
+        float32 data, rounding is added to it.
     normalize : bool or "auto", default="auto"
-        Scale points to unit length first; "auto" does.
+        Whether to scale points to unit length first; "auto" does.
     n_jobs : int, default=None
-        Parallel workers, as in joblib. Labels do not depend on it.
+        Number of parallel workers, as in joblib. The labels do not depend on it.
     random_state : int, RandomState instance or None, default=None
         Seed of the spectral step; the graph has no randomness.
     verbose : int, default=0
-        Show progress bars with time left on stderr.
+        Show progress bars with the time left on stderr.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class EnSC(AffinityClusterer):
     eigenvalues_ : ndarray
         Largest eigenvalues of the normalised affinity, to show the gap.
     n_clusters_ : int
-        What was used.
+        The value that was used.
     n_features_in_ : int
         Number of features seen in ``fit``.
 
@@ -85,14 +85,14 @@ class EnSC(AffinityClusterer):
 
     See Also
     --------
-    SSC : Without the squared norm.
+    SSC : The same without the squared norm.
     SSCOMP : Greedy codes.
 
     Notes
     -----
-    A round costs O(n_samples^2 n_features) time in matrix products, done for a block
-    of points at once; memory beside the data and the sparse graph is O(n_samples) a
-    point of the block. No n_samples x n_samples matrix exists.
+    A round takes O(n_samples^2 n_features) time in matrix products, computed for a
+    block of points at once. In addition to the data and the sparse graph, memory is
+    O(n_samples) per point of the block. No n_samples x n_samples matrix is formed.
 
     References
     ----------

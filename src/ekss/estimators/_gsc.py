@@ -29,20 +29,21 @@ class GSC(AffinityClusterer):
     n_clusters : int, default=8
         Number of clusters K.
     subspace_dim : "auto" or int, default="auto"
-        Dimension at which the subspace of a point stops growing. "auto" is estimated
-        from neighbourhoods, as for :class:`KSS`.
+        Dimension at which the subspace of a point stops growing. "auto" estimates it
+        from neighbourhoods, as in :class:`KSS`.
     n_neighbors : "auto" or int, default="auto"
         Neighbours kept per point. "auto" is max(3, n_samples / (20 n_clusters)),
         rounded up, or ``subspace_dim`` if that is more.
     normalize : bool or "auto", default="auto"
-        Scale points to unit length first; "auto" does. Without it, the longest
-        projection makes a neighbour, so that long points are preferred.
+        Whether to scale points to unit length first; "auto" does. Without scaling, the
+        point with the longest projection becomes a neighbour, so long points are
+        preferred.
     n_jobs : int, default=None
-        Parallel workers, as in joblib. Labels do not depend on it.
+        Number of parallel workers, as in joblib. The labels do not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Seed of the spectral step; the same int gives the same labels.
+        Seed of the spectral step. The same int gives the same labels.
     verbose : int, default=0
-        Show progress bars with time left on stderr.
+        Show progress bars with the time left on stderr.
 
     Attributes
     ----------
@@ -55,18 +56,19 @@ class GSC(AffinityClusterer):
     eigenvalues_ : ndarray
         Largest eigenvalues of the normalised affinity.
     n_clusters_, n_neighbors_, subspace_dim_ : int
-        What was used.
+        The values that were used.
     n_features_in_ : int
         Number of features seen in ``fit``.
 
     See Also
     --------
-    TSC : Joins points of smallest angle, in one step.
+    TSC : Joins the points at the smallest angles in one step.
 
     Notes
     -----
-    O(n_samples^2 n_features subspace_dim) time in matrix products, memory
-    O(n_samples (n_features + n_neighbors)). No n_samples x n_samples matrix exists.
+    A fit takes O(n_samples^2 n_features subspace_dim) time in matrix products and
+    O(n_samples (n_features + n_neighbors)) memory. No n_samples x n_samples matrix is
+    formed.
 
     References
     ----------

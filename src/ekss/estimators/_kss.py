@@ -35,9 +35,9 @@ class KSS(RestartedClusterer):
     r"""K-subspaces: alternate between nearest subspace and principal components.
 
     Minimises :math:`\sum_k \sum_{i \in c_k} \|x_i - U_k U_k^T x_i\|^2` from several
-    starts [1]_ [2]_. When all have come to rest, each swaps subspaces for those of the
-    others where that lowers its cost, and goes on; this is repeated until the lowest
-    cost stays. The cheapest result is kept.
+    starts [1]_ [2]_. When all starts have converged, each swaps its subspaces for those
+    of the others where that lowers its cost, and then continues. This is repeated until
+    the lowest cost no longer changes. The result with the lowest cost is kept.
 
     Parameters
     ----------
@@ -47,32 +47,35 @@ class KSS(RestartedClusterer):
         Dimension of the subspaces; "auto" estimates it from the neighbourhoods of
         points.
     n_init : int, default=10
-        Starts, which exchange subspaces; the one of lowest cost is kept, of equal ones
-        one of most clusters. With 1 there is nothing to exchange.
+        Number of starts, which exchange subspaces. The start with the lowest cost is
+        kept; among equal ones, one with the most clusters. With 1 there is nothing to
+        exchange.
     init : {"neighbors", "random"}, default="neighbors"
-        Where a start begins: with the neighbourhoods of randomly chosen points (by
-        angle, or by distance if affine), or with subspaces drawn uniformly.
+        How a start begins: with the neighbourhoods of randomly chosen points (by angle,
+        or by distance if affine), or with subspaces drawn uniformly.
     max_iter : int, default=100
-        Iterations at most, of each start and after each exchange.
+        Maximum number of iterations of each start, and after each exchange.
     tol : float, default=1e-7
-        Iterations end when labels stay the same and the cost falls by less than this
-        share of the squared norm of the data.
+        Iterations end when the labels stay the same and the cost falls by less than
+        this share of the squared norm of the data.
     update : {"pca", "power"}, default="pca"
-        How a subspace is fitted to its points: exact PCA or one warm power step.
+        How a subspace is fitted to its points: exact PCA or one warm-started power
+        step.
     affine : bool, default=False
         Whether subspaces may miss the origin.
     normalize : bool or "auto", default="auto"
-        Scale points to unit length first. "auto" does so for linear subspaces only.
+        Whether to scale points to unit length first. "auto" does so only for linear
+        subspaces.
     missing : {"observed", "zero", "error"}, default="observed"
-        What NaN in X means: cluster by the entries that are there and fill in the
-        others from the subspaces of the clusters, take them for zero, or
-        refuse them.
+        What NaN in X means. "observed" clusters by the entries that are present and
+        fills in the others from the subspaces of the clusters. "zero" treats missing
+        entries as zero. "error" refuses them.
     n_jobs : int, default=None
-        Parallel workers, as in joblib. Labels do not depend on it.
+        Number of parallel workers, as in joblib. The labels do not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Seed; the same int gives the same labels.
+        Seed. The same int gives the same labels.
     verbose : int, default=0
-        Show a progress bar with time left on stderr.
+        Show a progress bar with the time left on stderr.
 
     Attributes
     ----------
@@ -83,26 +86,27 @@ class KSS(RestartedClusterer):
     dims_ : ndarray of shape (n_clusters,)
         Dimension of each cluster's subspace: all have ``subspace_dim_``.
     offsets_ : ndarray of shape (n_clusters, n_features) or None
-        A point on each affine subspace; None for linear ones.
+        A point on each affine subspace; None for linear subspaces.
     outlier_scores_ : ndarray of shape (n_samples,)
-        How far each point lies from the subspace of its cluster, in standard deviations
-        of that distance from its median in the cluster; higher is further.
+        How far each point lies from the subspace of its cluster: the difference between
+        this distance and its median in the cluster, in standard deviations. Higher
+        means farther away.
     cost_ : float
         Sum of squared residuals of the best start.
     cost_history_ : ndarray of shape (n_iter_ + 1,)
-        Its cost after each assignment; it never rises.
+        Cost of the best start after each assignment; it never rises.
     n_iter_ : int
         Iterations of the best start; an exchange counts as one.
     n_clusters_, subspace_dim_ : int
-        What was used.
+        The values that were used.
     n_features_in_ : int
         Number of features seen in ``fit``.
 
     See Also
     --------
-    EKSS : Many such clusterings that vote.
+    EKSS : Many such clusterings, which vote.
     CoPKSS : Robust to outliers.
-    MedianKFlats : Least absolute distances.
+    MedianKFlats : Minimises absolute distances.
 
     References
     ----------

@@ -32,9 +32,10 @@ from ekss.runtime.workers import Workers
 class CoefficientClusterer(AffinityClusterer):
     """Cut the graph of the largest coefficients, which are inner products of rows.
 
-    Subclasses say which rows: ``_factor`` returns one per point, and further fitted
-    attributes by name. Rows are scaled to unit length, which divides a coefficient by
-    the roots of both diagonal entries: no point dominates the graph.
+    Subclasses define the rows: ``_factor`` returns one row per point, and further
+    fitted attributes by name. Rows are scaled to unit length, which divides a
+    coefficient by the square roots of both diagonal entries, so that no point dominates
+    the graph.
     """
 
     alpha: float
@@ -83,8 +84,8 @@ class LSR(CoefficientClusterer):
 
     The coefficients :math:`\min_C \|X - C X\|^2 + \alpha s \|C\|^2` have a closed form.
     They are not sparse: points that resemble each other get similar coefficients. The
-    largest of each point, divided by the roots of both diagonal entries, make a graph
-    that is cut by spectral clustering [1]_.
+    largest coefficients of each point, divided by the square roots of both diagonal
+    entries, form a graph that is cut by spectral clustering [1]_.
 
     Parameters
     ----------
@@ -94,22 +95,22 @@ class LSR(CoefficientClusterer):
         Weight of the squared coefficients, in units of s, the squared length of all
         points divided by the number of clusters.
     n_neighbors : "auto" or int, default="auto"
-        Neighbours kept per point: the largest coefficients. "auto" is
-        max(3, n_samples / (20 n_clusters)), rounded up; at least 30 for
-        ``doubly_stochastic``, which drops most.
+        Neighbours kept per point: those with the largest coefficients. "auto" is max(3,
+        n_samples / (20 n_clusters)), rounded up, but at least 30 with
+        ``doubly_stochastic``, which drops most of them.
     doubly_stochastic : float or None, default=None
-        Scale at which the graph is replaced by the doubly stochastic one nearest to it,
-        in which points have the same degree and weak edges are gone, the more the
-        larger the scale: try 1 and 3 (:func:`ekss.graph.doubly_stochastic`). None
+        Scale at which the graph is replaced by the nearest doubly stochastic graph, in
+        which all points have the same degree and weak edges are removed. A larger scale
+        removes more edges; try 1 and 3 (:func:`ekss.graph.doubly_stochastic`). None
         leaves the graph as it is.
     normalize : bool or "auto", default="auto"
-        Scale points to unit length first; "auto" does.
+        Whether to scale points to unit length first; "auto" does.
     n_jobs : int, default=None
-        Parallel workers, as in joblib. Labels do not depend on it.
+        Number of parallel workers, as in joblib. The labels do not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Seed of the spectral step; the same int gives the same labels.
+        Seed of the spectral step. The same int gives the same labels.
     verbose : int, default=0
-        Show progress bars with time left on stderr.
+        Show progress bars with the time left on stderr.
 
     Attributes
     ----------
@@ -122,7 +123,7 @@ class LSR(CoefficientClusterer):
     eigenvalues_ : ndarray
         Largest eigenvalues of the normalised affinity.
     n_clusters_, n_neighbors_ : int
-        What was used.
+        The values that were used.
     n_features_in_ : int
         Number of features seen in ``fit``.
 
@@ -132,10 +133,10 @@ class LSR(CoefficientClusterer):
 
     Notes
     -----
-    O(n_samples^2 min(n_samples, n_features)) time in matrix products and one
-    eigendecomposition of the smaller Gram matrix. No n_samples x n_samples matrix
-    exists unless there are fewer points than features: coefficients are inner products
-    of rows, of which only the largest are kept.
+    A fit takes O(n_samples^2 min(n_samples, n_features)) time in matrix products, plus
+    one eigendecomposition of the smaller Gram matrix. No n_samples x n_samples matrix
+    is formed unless there are fewer points than features: coefficients are inner
+    products of rows, and only the largest are kept.
 
     References
     ----------
@@ -188,9 +189,9 @@ class LRSC(CoefficientClusterer):
     The coefficients :math:`\min_C \frac12 \|X - C X\|^2 + \alpha s \|C\|_*` have a
     closed form: strong singular directions of the points are kept and weak ones are
     dropped. With ``alpha=0`` they are the shape interaction matrix, which is what LRR
-    finds in points without noise. The largest coefficients of each point, divided by
-    the roots of both diagonal entries, make a graph that is cut by spectral clustering
-    [1]_.
+    finds for points without noise. The largest coefficients of each point, divided by
+    the square roots of both diagonal entries, form a graph that is cut by spectral
+    clustering [1]_.
 
     Parameters
     ----------
@@ -200,22 +201,22 @@ class LRSC(CoefficientClusterer):
         Weight of the nuclear norm, in units of s, the squared length of all points
         divided by the number of clusters.
     n_neighbors : "auto" or int, default="auto"
-        Neighbours kept per point: the largest coefficients. "auto" is
-        max(3, n_samples / (20 n_clusters)), rounded up; at least 30 for
-        ``doubly_stochastic``, which drops most.
+        Neighbours kept per point: those with the largest coefficients. "auto" is max(3,
+        n_samples / (20 n_clusters)), rounded up, but at least 30 with
+        ``doubly_stochastic``, which drops most of them.
     doubly_stochastic : float or None, default=None
-        Scale at which the graph is replaced by the doubly stochastic one nearest to it,
-        in which points have the same degree and weak edges are gone, the more the
-        larger the scale: try 1 and 3 (:func:`ekss.graph.doubly_stochastic`). None
+        Scale at which the graph is replaced by the nearest doubly stochastic graph, in
+        which all points have the same degree and weak edges are removed. A larger scale
+        removes more edges; try 1 and 3 (:func:`ekss.graph.doubly_stochastic`). None
         leaves the graph as it is.
     normalize : bool or "auto", default="auto"
-        Scale points to unit length first; "auto" does.
+        Whether to scale points to unit length first; "auto" does.
     n_jobs : int, default=None
-        Parallel workers, as in joblib. Labels do not depend on it.
+        Number of parallel workers, as in joblib. The labels do not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Seed of the spectral step; the same int gives the same labels.
+        Seed of the spectral step. The same int gives the same labels.
     verbose : int, default=0
-        Show progress bars with time left on stderr.
+        Show progress bars with the time left on stderr.
 
     Attributes
     ----------
@@ -230,14 +231,14 @@ class LRSC(CoefficientClusterer):
     rank_ : int
         Number of singular directions that were kept.
     n_clusters_, n_neighbors_ : int
-        What was used.
+        The values that were used.
     n_features_in_ : int
         Number of features seen in ``fit``.
 
     See Also
     --------
     LSR : The same with a squared penalty.
-    LRR : Also low-rank, with whole points as outliers.
+    LRR : Also low-rank, but treats whole points as outliers.
 
     Notes
     -----
@@ -293,9 +294,9 @@ class LRR(CoefficientClusterer):
     r"""Low-rank representation: coefficients of small nuclear norm, with outliers.
 
     The coefficients minimise :math:`\|C\|_* + \alpha \sum_i \|(X - C X)_i\|`: some
-    points may be left unexplained as a whole. With :math:`C = P S Q^T`, the squared
-    cosines between rows of :math:`P S^{1/2}` make a graph, of which the largest edges
-    of each point are cut by spectral clustering [1]_.
+    points may be left entirely unexplained. With :math:`C = P S Q^T`, the squared
+    cosines between rows of :math:`P S^{1/2}` form a graph. The graph of the largest
+    edges of each point is cut by spectral clustering [1]_.
 
     Parameters
     ----------
@@ -305,26 +306,26 @@ class LRR(CoefficientClusterer):
         Weight of the errors of points. Errors are relative to the root mean squared
         length of a point.
     max_iter : int, default=300
-        Most iterations of ADMM.
+        Maximum number of ADMM iterations.
     tol : float, default=0.001
         Stop when the objective is proven to be within this share of its minimum.
     n_neighbors : "auto" or int, default="auto"
-        Neighbours kept per point: the largest coefficients. "auto" is
-        max(3, n_samples / (20 n_clusters)), rounded up; at least 30 for
-        ``doubly_stochastic``, which drops most.
+        Neighbours kept per point: those with the largest coefficients. "auto" is max(3,
+        n_samples / (20 n_clusters)), rounded up, but at least 30 with
+        ``doubly_stochastic``, which drops most of them.
     doubly_stochastic : float or None, default=None
-        Scale at which the graph is replaced by the doubly stochastic one nearest to it,
-        in which points have the same degree and weak edges are gone, the more the
-        larger the scale: try 1 and 3 (:func:`ekss.graph.doubly_stochastic`). None
+        Scale at which the graph is replaced by the nearest doubly stochastic graph, in
+        which all points have the same degree and weak edges are removed. A larger scale
+        removes more edges; try 1 and 3 (:func:`ekss.graph.doubly_stochastic`). None
         leaves the graph as it is.
     normalize : bool or "auto", default="auto"
-        Scale points to unit length first; "auto" does.
+        Whether to scale points to unit length first; "auto" does.
     n_jobs : int, default=None
-        Parallel workers, as in joblib. Labels do not depend on it.
+        Number of parallel workers, as in joblib. The labels do not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Seed of the spectral step; the same int gives the same labels.
+        Seed of the spectral step. The same int gives the same labels.
     verbose : int, default=0
-        Show progress bars with time left on stderr.
+        Show progress bars with the time left on stderr.
 
     Attributes
     ----------
@@ -337,13 +338,14 @@ class LRR(CoefficientClusterer):
     eigenvalues_ : ndarray
         Largest eigenvalues of the normalised affinity.
     errors_ : ndarray of shape (n_samples,)
-        Length of what the coefficients leave of each point: large for outliers.
+        Length of the part of each point that the coefficients leave unexplained; large
+        for outliers.
     gap_ : float
         The objective exceeds its minimum by at most this share.
     n_iter_ : int
-        Iterations of ADMM.
+        Number of ADMM iterations.
     n_clusters_, n_neighbors_ : int
-        What was used.
+        The values that were used.
     n_features_in_ : int
         Number of features seen in ``fit``.
 
@@ -353,8 +355,8 @@ class LRR(CoefficientClusterer):
 
     Notes
     -----
-    An iteration takes O(n_samples r^2) time, with r the rank of the points, because C
-    is found as a product of two matrices of r columns.
+    An iteration takes O(n_samples r^2) time, where r is the rank of the points, because
+    C is found as a product of two matrices with r columns.
 
     References
     ----------

@@ -15,8 +15,8 @@ class MedianKFlats(RestartedClusterer):
     r"""Median K-flats: K linear subspaces of least total distance to the points.
 
     Minimises :math:`\sum_i \min_k \|x_i - U_k U_k^T x_i\|` by stochastic gradient
-    descent from several random starts and keeps the cheapest result [1]_. Distances
-    count as they are, not squared, so far points weigh less than in K-subspaces.
+    descent from several random starts and keeps the result with the lowest cost [1]_.
+    Distances are not squared, so distant points weigh less than in K-subspaces.
 
     Parameters
     ----------
@@ -26,25 +26,26 @@ class MedianKFlats(RestartedClusterer):
         Dimension of the subspaces; "auto" estimates it from the neighbourhoods of
         points.
     n_init : int, default=10
-        Random starts; the one of lowest cost is kept, of equal ones one of most
-        clusters.
+        Number of random starts. The start with the lowest cost is kept; among equal
+        ones, one with the most clusters.
     max_iter : int, default=50
-        Passes over the data at most of each start.
+        Maximum number of passes over the data per start.
     step : float, default=0.3
         First step: the tangent of the largest angle by which one point of average
-        length turns a subspace. It is halved after every pass that does not lower the
+        length rotates a subspace. It is halved after every pass that does not lower the
         cost.
     tol : float, default=1e-3
         A start ends when five passes in a row each lower the cost by at most this
         share.
     normalize : bool or "auto", default="auto"
-        Scale points to unit length first; "auto" does, as the subspaces are linear.
+        Whether to scale points to unit length first; "auto" does, because the subspaces
+        are linear.
     n_jobs : int, default=None
-        Parallel workers, as in joblib. Labels do not depend on it.
+        Number of parallel workers, as in joblib. The labels do not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Seed; the same int gives the same labels.
+        Seed. The same int gives the same labels.
     verbose : int, default=0
-        Show a progress bar with time left on stderr.
+        Show a progress bar with the time left on stderr.
 
     Attributes
     ----------
@@ -57,16 +58,17 @@ class MedianKFlats(RestartedClusterer):
     offsets_ : None
         The subspaces pass through the origin.
     outlier_scores_ : ndarray of shape (n_samples,)
-        How far each point lies from the subspace of its cluster, in standard deviations
-        of that distance from its median in the cluster; higher is further.
+        How far each point lies from the subspace of its cluster: the difference between
+        this distance and its median in the cluster, in standard deviations. Higher
+        means farther away.
     cost_ : float
         Sum of distances of the best start.
     cost_history_ : ndarray of shape (n_iter_ + 1,)
-        Its lowest cost so far after each pass; it never rises.
+        Lowest cost of the best start so far, after each pass; it never rises.
     n_iter_ : int
         Passes of the best start.
     n_clusters_, subspace_dim_ : int
-        What was used.
+        The values that were used.
     n_features_in_ : int
         Number of features seen in ``fit``.
 
@@ -76,8 +78,8 @@ class MedianKFlats(RestartedClusterer):
 
     Notes
     -----
-    A pass costs O(n_samples n_features n_clusters subspace_dim) time; memory beyond
-    the data is that of the bases.
+    A pass takes O(n_samples n_features n_clusters subspace_dim) time. Memory beyond the
+    data is that of the bases.
 
     References
     ----------

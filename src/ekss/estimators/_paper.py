@@ -31,11 +31,11 @@ from ekss.runtime.workers import one_blas_thread
 class PaperEKSS(SubspaceClusterer):
     """Algorithm 1 of the paper, line by line, for any number of rows.
 
-    B times, draw random subspaces, assign points to the nearest and run K-subspaces
-    for T iterations; count how often two points are together; keep the q largest
-    entries per row and column; cut the graph by spectral clustering [1]_. Nothing is
-    decided from the data. :class:`EKSS` is built on the same idea and needs no
-    parameters; use this one to repeat or to study the paper.
+    B times, the algorithm draws random subspaces, assigns points to the nearest and
+    runs K-subspaces for T iterations. It counts how often two points are together,
+    keeps the q largest entries per row and column, and cuts the graph by spectral
+    clustering [1]_. Nothing is decided from the data. :class:`EKSS` is built on the
+    same idea and needs no parameters. Use this class to reproduce or study the paper.
 
     Parameters
     ----------
@@ -44,31 +44,31 @@ class PaperEKSS(SubspaceClusterer):
     subspace_dim : int
         Dimension of the candidate subspaces.
     n_candidates : int or None, default=None
-        Number of candidate subspaces; None is ``n_clusters``.
+        Number of candidate subspaces; None means ``n_clusters``.
     n_members : int, default=1000
         Number B of base clusterings, as in the paper's experiments on real data.
     max_iter : int, default=3
-        Number T of K-subspaces iterations, as in the paper's experiments; 0 is EKSS-0,
-        which has the paper's recovery guarantees.
+        Number T of K-subspaces iterations, as in the paper's experiments; 0 gives
+        EKSS-0, which has the paper's recovery guarantees.
     n_neighbors : "auto" or int, default="auto"
-        The threshold parameter q. "auto" is the paper's rule, a sixth of the mean
+        The threshold parameter q. "auto" is the paper's rule: a sixth of the mean
         cluster size, but at least 3.
     update : {"pca", "power", "cop"}, default="pca"
         How subspaces are estimated in line 7 of the algorithm: by exact PCA, as
         printed; by one power step towards it, which is many times faster; or by
         Coherence Pursuit, the paper's robust variant.
     affine : bool, default=False
-        Whether candidate subspaces may miss the origin, as the paper has it for
+        Whether candidate subspaces may miss the origin, as they may in the paper for
         motions.
     normalize : bool or "auto", default="auto"
-        Scale points to unit length first, as the paper does. "auto" does so for linear
-        subspaces and not for affine ones.
+        Whether to scale points to unit length first, as the paper does. "auto" does so
+        for linear subspaces but not for affine ones.
     n_jobs : int, default=None
-        Parallel workers, as in joblib. Labels do not depend on it.
+        Number of parallel workers, as in joblib. The labels do not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Seed; the same int gives the same labels.
+        Seed. The same int gives the same labels.
     verbose : int, default=0
-        Show progress bars with time left on stderr.
+        Show progress bars with the time left on stderr.
 
     Attributes
     ----------
@@ -87,27 +87,28 @@ class PaperEKSS(SubspaceClusterer):
     dims_ : ndarray of shape (n_clusters,)
         Dimension of each cluster's subspace: all have ``subspace_dim_``.
     offsets_ : ndarray of shape (n_clusters, n_features) or None
-        A point on each affine subspace; None for linear ones.
+        A point on each affine subspace; None for linear subspaces.
     outlier_scores_ : ndarray of shape (n_samples,)
-        How far each point lies from the subspace of its cluster, in standard deviations
-        of that distance from its median in the cluster; higher is further.
+        How far each point lies from the subspace of its cluster: the difference between
+        this distance and its median in the cluster, in standard deviations. Higher
+        means farther away.
     preparation_ : Preparation
-        How rows become points: call it to see rows as the fit saw them.
+        How rows become points. Call it to get rows as the fit saw them.
     affine_ : bool
         Whether subspaces may miss the origin.
     n_clusters_, n_members_, n_neighbors_, subspace_dim_ : int
-        What was used.
+        The values that were used.
     n_features_in_ : int
         Number of features seen in ``fit``.
 
     See Also
     --------
-    EKSS : The default, which decides from the data what is not given.
+    EKSS : The default, which decides from the data whatever is not given.
 
     Notes
     -----
-    The co-association matrix is counted in blocks and never exists as a whole. Time
-    grows with the square of n_samples.
+    The co-association matrix is counted in blocks and never held in memory as a whole.
+    Time grows with the square of n_samples.
 
     References
     ----------

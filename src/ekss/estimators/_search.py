@@ -83,7 +83,7 @@ class SearchCandidate:
     params : dict
         The setting, as in ``param_grid``.
     origin : str
-        How the graph was cut; "own cut" is the estimator's.
+        How the graph was cut; "own cut" is the estimator's own cut.
     score : float
         Lower is better.
     """
@@ -96,15 +96,15 @@ class SearchCandidate:
 class LabelFreeSearch(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
     """Choose the setting of a clustering method without labels.
 
-    In the manner of scikit-learn's ``GridSearchCV``, but nothing is held out and no
-    labels are asked: the estimator is fitted with every setting of a grid, each graph
-    is cut in several ways, and of all cuts the one is kept that has the lowest
-    product of
+    It works like scikit-learn's ``GridSearchCV``, but nothing is held out and no labels
+    are needed. The estimator is fitted with every setting of a grid, and each graph is
+    cut in several ways. Of all cuts, the one with the lowest product of these three
+    factors is kept:
 
     - residual: distance of points to the subspace of their cluster,
-    - overlap^2: how near they are to the subspace of another cluster,
-    - dissent^2: how much of the edges of its weakest clusters lead to another, in
-      the mean of the graphs of all settings.
+    - overlap^2: how near points are to the subspace of another cluster,
+    - dissent^2: what share of the edges of the weakest clusters leads to another
+      cluster, in the mean of the graphs of all settings.
 
     Parameters
     ----------
@@ -113,38 +113,39 @@ class LabelFreeSearch(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
         ``fit``, the attributes ``affinity_`` and ``labels_``, as TSC, SSC, SSCOMP,
         EnSC and EKSS do. It is cloned, never changed.
     param_grid : dict, list of dict or None, default=None
-        Settings to try, as in ``GridSearchCV``; ``{}`` is the one setting of the
-        estimator as it is, of which only the cut is chosen. None tries the estimator's
-        own setting and, of TSC, GSC and SLBF, ``n_neighbors`` 3 to 20, of SSCOMP
-        ``n_nonzero`` 2 to 10, of EnSC ``gamma`` 1.5 to 25, of SSC ``alpha`` 3 to 50, of
-        LSR 0.01 to 0.3, of LRSC 0.003 to 0.1, of LRR 0.3 to 3.
+        Settings to try, as in ``GridSearchCV``. ``{}`` uses only the estimator's own
+        setting, so that only the cut is chosen. None tries the estimator's own setting
+        and, in addition, ``n_neighbors`` 3 to 20 for TSC, GSC and SLBF, ``n_nonzero`` 2
+        to 10 for SSCOMP, ``gamma`` 1.5 to 25 for EnSC, and ``alpha`` 3 to 50 for SSC,
+        0.01 to 0.3 for LSR, 0.003 to 0.1 for LRSC and 0.3 to 3 for LRR.
     cutters : sequence of callables, default=None
-        Ways of cutting beside the estimator's own; None is
-        :data:`ekss.ensemble.CUTTERS`, and an empty sequence leaves the estimator's
-        own cuts. See :func:`ekss.ensemble.candidate_cuts` for adding one.
+        Ways of cutting in addition to the estimator's own. None means
+        :data:`ekss.ensemble.CUTTERS`, and an empty sequence leaves only the estimator's
+        own cuts. See :func:`ekss.ensemble.candidate_cuts` for how to add one.
     cut_score : callable, default=None
-        ``cut_score(labels, evidence)``, lower is better; ``evidence.graph`` is the
-        mean graph. None is the product above.
+        ``cut_score(labels, evidence)``; lower is better. ``evidence.graph`` is the mean
+        graph. None means the product above.
     subspace_dim : "auto", int or (int, int), default="auto"
         Dimension, or range of dimensions, of the subspaces by which cuts are judged.
         "auto" estimates a range from the neighbourhoods of points.
     n_jobs : int, default=None
-        Parallel workers over settings and cuts, as in joblib. Labels do not depend
-        on it.
+        Number of parallel workers for settings and cuts, as in joblib. The labels do
+        not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Seed of the cuts, and of an estimator whose own ``random_state`` is None; the
+        Seed of the cuts, and of an estimator whose own ``random_state`` is None. The
         same int gives the same labels.
     verbose : int, default=0
-        Show progress bars with time left on stderr.
+        Show progress bars with the time left on stderr.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
-        Cluster of each point, by the best cut.
+        Cluster of each point in the best cut.
     best_params_ : dict
-        The setting whose graph was cut best.
+        The setting whose graph gave the best cut.
     best_estimator_ : estimator
-        The estimator fitted with it. Its own ``labels_`` may be another cut.
+        The estimator fitted with that setting. Its own ``labels_`` may be a different
+        cut.
     best_score_ : float
         Score of the best cut.
     candidates_ : tuple of SearchCandidate
@@ -153,7 +154,7 @@ class LabelFreeSearch(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
     affinity_ : sparse array or ndarray of shape (n_samples, n_samples)
         Graph of the best setting.
     embedding_, eigenvalues_ : ndarray
-        The best estimator's spectral embedding and eigenvalues, where it has them.
+        The best estimator's spectral embedding and eigenvalues, if it has them.
     n_clusters_ : int
         Number of clusters.
     n_features_in_ : int
@@ -161,7 +162,7 @@ class LabelFreeSearch(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
 
     See Also
     --------
-    EKSS : Chooses its settings by itself.
+    EKSS : Chooses its own settings.
 
     Notes
     -----
@@ -169,8 +170,8 @@ class LabelFreeSearch(MetaEstimatorMixin, ClusterMixin, BaseEstimator):
     O(n_samples n_clusters n_features subspace_dim) for each of about 12 cuts per
     setting. All fitted estimators are kept until the choice is made.
 
-    Cuts are judged in the coordinates of the first setting: unit rows where it
-    normalises, affine subspaces where it uses them.
+    Cuts are judged in the coordinates of the first setting: with unit rows if it
+    normalises, and with affine subspaces if it uses them.
 
     Examples
     --------

@@ -27,34 +27,33 @@ from ekss.runtime.workers import Workers
 class SLBF(AffinityClusterer):
     r"""Spectral local best-fit flats: points near each other's local subspaces.
 
-    Through the neighbourhood of every point a flat is fitted, a subspace that may miss
-    the origin if ``affine``. How many points make a neighbourhood is chosen for each
-    point by the error of the flat relative to the size of the neighbourhood. Points
-    that lie near each other's flats are joined, however far apart they are, and the
-    graph is cut by spectral clustering [1]_.
+    A flat (a subspace that may miss the origin if ``affine``) is fitted to the
+    neighbourhood of every point. The number of points in each neighbourhood is chosen
+    by the error of the flat relative to the size of the neighbourhood. Points that lie
+    near each other's flats are joined, however far apart they are, and the graph is cut
+    by spectral clustering [1]_.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of clusters K.
     subspace_dim : "auto" or int, default="auto"
-        Dimension of the flats. "auto" is estimated from neighbourhoods, as for
+        Dimension of the flats. "auto" estimates it from neighbourhoods, as in
         :class:`KSS`.
     affine : bool, default=False
         Whether subspaces may miss the origin.
     n_neighbors : "auto" or int, default="auto"
-        Points that are joined to each flat: those nearest to it. "auto" is
-        max(3, n_samples / (20 n_clusters)), rounded up, or ``subspace_dim`` if that is
-        more.
+        Number of points joined to each flat: those nearest to it. "auto" is max(3,
+        n_samples / (20 n_clusters)), rounded up, or ``subspace_dim`` if that is more.
     normalize : bool or "auto", default="auto"
-        Scale points to unit length first. "auto" does so for linear subspaces and not
-        for affine ones.
+        Whether to scale points to unit length first. "auto" does so for linear
+        subspaces but not for affine ones.
     n_jobs : int, default=None
-        Parallel workers, as in joblib. Labels do not depend on it.
+        Number of parallel workers, as in joblib. The labels do not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Seed of the spectral step; the same int gives the same labels.
+        Seed of the spectral step. The same int gives the same labels.
     verbose : int, default=0
-        Show progress bars with time left on stderr.
+        Show progress bars with the time left on stderr.
 
     Attributes
     ----------
@@ -67,20 +66,22 @@ class SLBF(AffinityClusterer):
     eigenvalues_ : ndarray
         Largest eigenvalues of the normalised affinity.
     neighborhood_sizes_ : ndarray of shape (n_samples,)
-        Points to which the flat of each point was fitted, the point among them.
+        Number of points to which the flat of each point was fitted, including the point
+        itself.
     n_clusters_, n_neighbors_, subspace_dim_ : int
-        What was used.
+        The values that were used.
     n_features_in_ : int
         Number of features seen in ``fit``.
 
     See Also
     --------
-    GSC : Subspaces of points grow by one neighbour after the other.
+    GSC : Subspaces of points grow by one neighbour at a time.
 
     Notes
     -----
-    O(n_samples^2 n_features subspace_dim) time in matrix products, memory
-    O(n_samples (n_features + n_neighbors)). No n_samples x n_samples matrix exists.
+    A fit takes O(n_samples^2 n_features subspace_dim) time in matrix products and
+    O(n_samples (n_features + n_neighbors)) memory. No n_samples x n_samples matrix is
+    formed.
 
     References
     ----------

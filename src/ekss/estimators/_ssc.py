@@ -38,17 +38,17 @@ class SSC(AffinityClusterer):
         \text{ if affine)},
 
     and the graph of coefficients is cut by spectral clustering [1]_. A combination
-    tends to use points of the same subspace only.
+    tends to use only points of the same subspace.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of clusters.
     alpha : float or None, default=20.0
-        Weight of the noise term; :math:`\lambda_z` is ``alpha`` divided by the
-        smallest, over points, of the largest inner product with another point.
-        Above 1; more gives more and better fitting coefficients. None demands
-        that points are fitted exactly but for outliers.
+        Weight of the noise term; :math:`\lambda_z` is ``alpha`` divided by the smallest
+        value, over all points, of the largest inner product with another point. It must
+        be above 1; larger values give more coefficients and a better fit. None demands
+        that points are fitted exactly except for outliers.
     alpha_outliers : float or None, default=None
         Weight of the term for sparse outlying entries, such as shadows in images;
         :math:`\lambda_e` is ``alpha_outliers`` divided by the second largest
@@ -56,60 +56,63 @@ class SSC(AffinityClusterer):
     affine : bool, default=False
         Whether subspaces may miss the origin; best with ``normalize=False``.
     keep : float, default=1.0
-        Share (0, 1] of the :math:`\ell_1` norm of a point's coefficients that is kept,
-        largest coefficients first.
+        Share, in (0, 1], of the :math:`\ell_1` norm of a point's coefficients that is
+        kept, largest coefficients first.
     equal_rows : bool, default=True
-        Divide the coefficients of each point by its largest before the graph is made,
-        as the authors do; False lets badly fitted points count less.
+        Whether to divide the coefficients of each point by the largest of them before
+        the graph is made, as the authors do. False lets badly fitted points count less.
     max_iter : int, default=1000
-        Largest number of iterations.
+        Maximum number of iterations.
     tol : float, default=1e-3
         A point is done when its coefficients violate the optimality conditions of the
-        objective by at most ``tol``. The violation is a distance between slopes where
-        that of the term :math:`\|c\|_1` is 1, so it has no unit, and the scale of
-        the data and the penalty play no part in it.
+        objective by at most ``tol``. The violation is a difference between slopes, on a
+        scale where the slope of the term :math:`\|c\|_1` is 1. It therefore has no
+        unit, and the scale of the data and the penalty play no part in it.
     penalty : float or "auto", default="auto"
-        Penalty of the iteration. It sets the speed, not the coefficients of points
-        that converge; stopped early, a large one leaves many small coefficients.
-        "auto" is :math:`3 \sqrt{\lambda_z m}` with the mean squared norm m of the
-        points, about :math:`3 \sqrt{\alpha}` for points of similar norm.
+        Penalty of the iteration. It affects the speed, not the coefficients of points
+        that converge. If the iteration is stopped early, a large penalty leaves many
+        small coefficients. "auto" is :math:`3 \sqrt{\lambda_z m}`, where m is the mean
+        squared norm of the points; this is about :math:`3 \sqrt{\alpha}` for points of
+        similar norm.
     polish : bool, default=True
-        Whether an active set takes over from the iteration to end it, exactly, where
-        at most 256 coefficients of a point are not zero; there is none for the term
-        of outliers. False leaves the iterate, as the authors do, whose early stopping
+        Whether an active set takes over from the iteration and finishes it exactly, for
+        points with at most 256 nonzero coefficients. It is not available with the
+        outlier term. False returns the iterate, as the authors do; their early stopping
         spreads coefficients over more points.
     normalize : bool or "auto", default="auto"
-        Scale points to unit length first. "auto" does so for linear subspaces and not
-        for affine ones.
+        Whether to scale points to unit length first. "auto" does so for linear
+        subspaces but not for affine ones.
     memory_limit : int, str or None, default=None
-        Most memory that the process may take, in bytes or as "4GB"; blocks of points
-        are made smaller to stay below, and a fit that is expected to need more
-        nevertheless is refused with MemoryError before it starts. None is what the
-        machine has free.
+        The most memory that the process may use, in bytes or as "4GB". Blocks of points
+        are made smaller to stay below the limit. A fit that is still expected to need
+        more is refused with MemoryError before it starts. None means the machine's free
+        memory.
     n_jobs : int, default=None
-        Parallel workers, as in joblib. Labels do not depend on it.
+        Number of parallel workers, as in joblib. The labels do not depend on it.
     random_state : int, RandomState instance or None, default=None
         Seed of the spectral cut.
     verbose : int, default=0
-        Show progress bars with time left on stderr.
+        Show progress bars with the time left on stderr.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
         Cluster of each point.
     affinity_ : csr_array of shape (n_samples, n_samples)
-        Magnitudes of coefficients, rows scaled by ``equal_rows``, plus transpose.
+        Magnitudes of the coefficients, with rows scaled if ``equal_rows``, plus the
+        transpose.
     coefficients_ : csr_array of shape (n_samples, n_samples)
-        Row i expresses point i; only the coefficients kept.
+        Row i expresses point i and holds only the coefficients that were kept.
     embedding_ : ndarray of shape (n_samples, n_clusters)
         Row-normalised spectral embedding that was clustered.
     eigenvalues_ : ndarray
-        Largest eigenvalues of the normalised affinity, one more than eigenvectors
-        where there is one, to show the gap.
+        Largest eigenvalues of the normalised affinity: one more than there are
+        eigenvectors, if there is one more, to show the gap.
     n_iter_ : int
         Largest number of iterations of a point.
     converged_ : ndarray of shape (n_samples,), bool
-        Which points reached ``tol``: their coefficients are optimal up to it.
+        Which points reached ``tol``, so that their coefficients are optimal up to this
+        tolerance.
     n_clusters_ : int
         Number of clusters.
     n_features_in_ : int
@@ -128,10 +131,10 @@ class SSC(AffinityClusterer):
 
     Notes
     -----
-    An iteration takes O(N^2 min(N, 2 D)) time for N points in D dimensions, twice that
-    with outliers; points that are done drop out. Memory is N min(N, D) numbers if
-    N > 2 D (else N^2) for one factor, and eleven arrays of a block of at most 256
-    points by N for each worker; no other N x N matrix exists.
+    An iteration takes O(N^2 min(N, 2 D)) time for N points in D dimensions, and twice
+    that with outliers; points that are done drop out. Memory holds one factor of N
+    min(N, D) numbers if N > 2 D (otherwise N^2) and, per worker, eleven arrays of N by
+    a block of at most 256 points. No other N x N matrix is formed.
 
     References
     ----------

@@ -15,45 +15,48 @@ from ekss.runtime.workers import Workers
 class SSCOMP(AffinityClusterer):
     r"""Sparse subspace clustering by orthogonal matching pursuit.
 
-    Every point is written as a combination of few other points, chosen greedily:
+    Every point is written as a combination of a few other points, chosen greedily:
     :math:`\min_c \|x_i - \sum_j c_j x_j\|` with at most ``n_nonzero`` nonzeros and
-    :math:`c_i = 0`. The coefficients C make the affinity
-    :math:`(|C| + |C|^T) / 2`, which is cut by spectral clustering [1]_.
+    :math:`c_i = 0`. The coefficients C define the affinity :math:`(|C| + |C|^T) / 2`,
+    which is cut by spectral clustering [1]_.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of clusters K.
     n_nonzero : int, default=10
-        Most points in a representation, about the dimension of the subspaces.
+        Maximum number of points in a representation; use about the dimension of the
+        subspaces.
     tol : float, default=1e-6
-        A point is done when the norm of its residual, relative to its own, is at most
-        this. Values below 8 units of rounding of the data's dtype act as that.
+        A point is done when the norm of its residual, relative to its own norm, is at
+        most this. Values below 8 units of rounding of the data's dtype are treated as 8
+        units.
     normalize : bool or "auto", default="auto"
-        Scale points to unit length first; "auto" does. Without, points are chosen by
-        inner products with the residual as they are, which prefers long points.
+        Whether to scale points to unit length first; "auto" does. Without scaling,
+        points are chosen by the inner products of the unscaled points with the
+        residual, which favours long points.
     n_jobs : int, default=None
-        Parallel workers, as in joblib. Labels do not depend on it.
+        Number of parallel workers, as in joblib. The labels do not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Seed of the spectral step; the same int gives the same labels.
+        Seed of the spectral step. The same int gives the same labels.
     verbose : int, default=0
-        Show progress bars with time left on stderr.
+        Show progress bars with the time left on stderr.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
         Cluster of each point.
     coefficients_ : csr_array of shape (n_samples, n_samples)
-        Row i has the coefficients of point i, as found.
+        Row i holds the unscaled coefficients of point i.
     affinity_ : csr_array of shape (n_samples, n_samples)
-        Symmetric graph that was cut; the coefficients of each point were scaled to
-        unit length before.
+        Symmetric graph that was cut; the coefficients of each point were first scaled
+        to unit length.
     embedding_ : ndarray of shape (n_samples, n_clusters)
         Row-normalised spectral embedding that was clustered.
     eigenvalues_ : ndarray
         Largest eigenvalues of the normalised affinity.
     n_clusters_ : int
-        What was used.
+        The value that was used.
     n_features_in_ : int
         Number of features seen in ``fit``.
 
@@ -64,10 +67,10 @@ class SSCOMP(AffinityClusterer):
 
     Notes
     -----
-    O(n_nonzero n_samples^2 n_features) time in matrix products,
-    O(n_samples (n_features + n_nonzero)) memory. No n_samples x n_samples matrix
-    exists. Scaling the coefficients of a point to unit length gives points that are
-    hard to represent the same say in the graph as the others.
+    A fit takes O(n_nonzero n_samples^2 n_features) time in matrix products and
+    O(n_samples (n_features + n_nonzero)) memory. No n_samples x n_samples matrix is
+    formed. Scaling the coefficients of a point to unit length gives points that are
+    hard to represent the same weight in the graph as the others.
 
     References
     ----------

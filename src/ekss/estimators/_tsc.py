@@ -27,9 +27,9 @@ class TSC(AffinityClusterer):
     r"""Thresholding-based subspace clustering: cut the graph of smallest angles.
 
     Each point is joined to the q points with the largest
-    :math:`|\langle x_i, x_j \rangle|`, with weight
-    :math:`\exp(-2 \arccos |\langle x_i, x_j \rangle|)` for points of unit length, and
-    the graph, averaged with its transpose, is cut by spectral clustering [1]_.
+    :math:`|\langle x_i, x_j \rangle|`, with weight :math:`\exp(-2 \arccos |\langle x_i,
+    x_j \rangle|)` for points of unit length. The graph is averaged with its transpose
+    and cut by spectral clustering [1]_.
 
     Parameters
     ----------
@@ -37,26 +37,27 @@ class TSC(AffinityClusterer):
         Number of clusters K.
     n_neighbors : "auto" or int, default="auto"
         Neighbours kept per point. "auto" is max(3, n_samples / (20 n_clusters)),
-        rounded up; at least 30 for ``doubly_stochastic``, which drops most.
+        rounded up, but at least 30 with ``doubly_stochastic``, which drops most of
+        them.
     doubly_stochastic : float or None, default=None
-        Scale at which the graph is replaced by the doubly stochastic one nearest to it,
-        in which points have the same degree and weak edges are gone, the more the
-        larger the scale: try 1 and 3 (:func:`ekss.graph.doubly_stochastic`). None
+        Scale at which the graph is replaced by the nearest doubly stochastic graph, in
+        which all points have the same degree and weak edges are removed. A larger scale
+        removes more edges; try 1 and 3 (:func:`ekss.graph.doubly_stochastic`). None
         leaves the graph as it is.
     normalize : bool or "auto", default="auto"
-        Scale points to unit length first; "auto" does. Without, neighbours are chosen
-        by the inner products of the points as they are, which prefers long points; the
-        weights depend on angles in either case.
+        Whether to scale points to unit length first; "auto" does. Without scaling,
+        neighbours are chosen by the inner products of the unscaled points, which
+        favours long points. The weights depend on angles in either case.
     missing : {"observed", "zero", "error"}, default="observed"
-        What NaN in X means: cluster by the entries that are there and fill in the
-        others from the subspaces of the clusters, take them for zero as in the
-        theory, or refuse them.
+        What NaN in X means. "observed" clusters by the entries that are present and
+        fills in the others from the subspaces of the clusters. "zero" treats missing
+        entries as zero, as in the theory. "error" refuses them.
     n_jobs : int, default=None
-        Parallel workers, as in joblib. Labels do not depend on it.
+        Number of parallel workers, as in joblib. The labels do not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Seed of the spectral step; the same int gives the same labels.
+        Seed of the spectral step. The same int gives the same labels.
     verbose : int, default=0
-        Show progress bars with time left on stderr.
+        Show progress bars with the time left on stderr.
 
     Attributes
     ----------
@@ -69,19 +70,19 @@ class TSC(AffinityClusterer):
     eigenvalues_ : ndarray
         Largest eigenvalues of the normalised affinity.
     n_clusters_, n_neighbors_ : int
-        What was used.
+        The values that were used.
     n_features_in_ : int
         Number of features seen in ``fit``.
 
     See Also
     --------
     LabelFreeSearch : Chooses the number of neighbours without labels.
-    SSC : Sparse codes in place of inner products.
+    SSC : Sparse codes instead of inner products.
 
     Notes
     -----
-    O(n_samples^2 n_features) time in matrix products, memory
-    O(n_samples (n_features + n_neighbors)). No n_samples x n_samples matrix exists.
+    A fit takes O(n_samples^2 n_features) time in matrix products and O(n_samples
+    (n_features + n_neighbors)) memory. No n_samples x n_samples matrix is formed.
 
     References
     ----------
