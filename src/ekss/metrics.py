@@ -33,21 +33,23 @@ _DENSE_LIMIT = 500  # below this a LAPACK solve is faster than setting up Lanczo
 
 
 def clustering_error(y_true: Labels, y_pred: Labels) -> float:
-    r"""Share of points labelled wrongly under the best matching of clusters.
+    r"""Return the share of points labelled wrongly under the best matching of clusters.
 
     .. math:: 1 - \frac{1}{N} \max_\pi \#\{i : \pi(\hat y_i) = y_i\}
 
-    over one-to-one matchings of clusters; those left without partner are errors.
+    over one-to-one matchings of clusters; points of clusters left without a partner are
+    errors.
 
     Parameters
     ----------
     y_true, y_pred : array-like of shape (n_samples,)
-        Labels, any hashable values; an outlier label such as -1 is one more cluster.
+        Labels, any hashable values; an outlier label such as -1 counts as one more
+        cluster.
 
     Returns
     -------
     float
-        Error in [0, 1]; the paper prints it times 100.
+        Error in [0, 1]; the paper reports it times 100.
 
     See Also
     --------
@@ -56,8 +58,8 @@ def clustering_error(y_true: Labels, y_pred: Labels) -> float:
 
     Notes
     -----
-    O(N + K^3) with a dense K_true x K_pred table. The formula in the appendix of
-    [1]_ has a misplaced bracket; this is what it means.
+    Takes O(N + K^3) time with a dense K_true x K_pred table. The formula in the
+    appendix of [1]_ has a misplaced bracket; this is what it means.
 
     References
     ----------
@@ -76,9 +78,10 @@ def clustering_error(y_true: Labels, y_pred: Labels) -> float:
 
 
 def normalized_mutual_info(y_true: Labels, y_pred: Labels) -> float:
-    """Mutual information of two labellings over the mean of their entropies.
+    """Return the mutual information of two labellings over their mean entropy.
 
-    By ``sklearn.metrics.normalized_mutual_info_score``, in O(N + K_true K_pred).
+    Computed by ``sklearn.metrics.normalized_mutual_info_score``, in O(N + K_true
+    K_pred).
 
     Parameters
     ----------
@@ -103,9 +106,9 @@ def normalized_mutual_info(y_true: Labels, y_pred: Labels) -> float:
 
 
 def adjusted_rand(y_true: Labels, y_pred: Labels) -> float:
-    """Share of agreeing pairs, corrected for chance.
+    """Return the share of agreeing pairs, corrected for chance.
 
-    By ``sklearn.metrics.adjusted_rand_score``, in O(N + K_true K_pred).
+    Computed by ``sklearn.metrics.adjusted_rand_score``, in O(N + K_true K_pred).
 
     Parameters
     ----------
@@ -132,9 +135,10 @@ def adjusted_rand(y_true: Labels, y_pred: Labels) -> float:
 def false_connection_rate(
     affinity: Any, y_true: Labels, *, weighted: bool = False
 ) -> float:
-    """Share of the edges of a graph that join different true clusters.
+    """Return the share of the edges of a graph that join different true clusters.
 
-    Zero is the paper's "no false connections"; O(number of edges) time and memory.
+    Zero is the paper's "no false connections". Takes O(number of edges) time and
+    memory.
 
     Parameters
     ----------
@@ -171,10 +175,11 @@ def false_connection_rate(
 
 
 def connectivity(affinity: Any, y_true: Labels) -> NDArray[np.float64]:
-    r"""How well connected the points of each true cluster are.
+    r"""Measure how well connected the points of each true cluster are.
 
-    The second-smallest eigenvalue of :math:`I - D^{-1/2} W D^{-1/2}`, where W is the
-    affinity within the cluster without its diagonal and D has its row sums.
+    Return the second-smallest eigenvalue of :math:`I - D^{-1/2} W D^{-1/2}`, where W is
+    the affinity within the cluster without its diagonal, and D is the diagonal matrix
+    of its row sums.
 
     Parameters
     ----------
@@ -186,10 +191,11 @@ def connectivity(affinity: Any, y_true: Labels) -> NDArray[np.float64]:
     Returns
     -------
     ndarray of shape (n_clusters,)
-        In sorted label order (of first appearance if labels cannot be sorted).
-        Exactly 0 if the cluster is in pieces, an isolated point being a piece;
-        n / (n - 1) for a complete graph. A single point is connected but has no second
-        eigenvalue: it gets 1, the limit of large complete graphs.
+        One value per cluster, in sorted order of the labels (or in order of first
+        appearance if labels cannot be sorted). Exactly 0 if the cluster is in pieces,
+        where an isolated point counts as a piece; n / (n - 1) for a complete graph. A
+        single point is connected but has no second eigenvalue: it gets 1, the limit of
+        large complete graphs.
 
     See Also
     --------
@@ -197,10 +203,11 @@ def connectivity(affinity: Any, y_true: Labels) -> NDArray[np.float64]:
 
     Notes
     -----
-    Connected components come first, so eigenvalue 0 is simple and its vector
-    :math:`D^{1/2} 1` is moved out of the way. Up to 500 points the solve is dense;
-    beyond, Lanczos (fast on expanders), else a sparse factorisation (fast on long
-    thin graphs), each accepted only with a small residual, else dense.
+    Connected components are found first, so eigenvalue 0 is simple and its vector
+    :math:`D^{1/2} 1` is moved out of the way. Up to 500 points the solver is dense.
+    Beyond that, Lanczos is tried (fast on expanders), then a sparse factorisation (fast
+    on long thin graphs), each accepted only with a small residual, and finally the
+    dense solver.
 
     Examples
     --------
@@ -222,10 +229,11 @@ def connectivity(affinity: Any, y_true: Labels) -> NDArray[np.float64]:
 
 
 def principal_angles(U: Basis, V: Basis) -> NDArray[np.float64]:
-    """Principal angles between two subspaces, smallest first.
+    """Return the principal angles between two subspaces, smallest first.
 
-    O(n_features dim^2). Angles below pi/4 come from sines, the others from cosines, so
-    all are accurate to rounding (scipy's `subspace_angles` is not when both occur).
+    Takes O(n_features dim^2) time. Angles below pi/4 come from sines, the others from
+    cosines, so all are accurate to rounding (scipy's `subspace_angles` is not when both
+    occur).
 
     Parameters
     ----------
@@ -239,7 +247,7 @@ def principal_angles(U: Basis, V: Basis) -> NDArray[np.float64]:
 
     See Also
     --------
-    subspace_affinity : The angles in one number.
+    subspace_affinity : Summarises the angles in one number.
 
     Examples
     --------
@@ -257,10 +265,11 @@ def principal_angles(U: Basis, V: Basis) -> NDArray[np.float64]:
 
 
 def subspace_affinity(U: Basis, V: Basis) -> float:
-    r"""Affinity of two subspaces, :math:`\|U^T V\|_F / \sqrt{\min(d_u, d_v)}`.
+    r"""Return the affinity of two subspaces.
 
-    1 if one contains the other, 0 if they are orthogonal; the definition of the
-    EKSS paper (see `clustering_error`), in O(n_features dim_u dim_v).
+    It is :math:`\|U^T V\|_F / \sqrt{\min(d_u, d_v)}`: 1 if one subspace contains the
+    other, 0 if they are orthogonal. This is the definition of the EKSS paper (see
+    `clustering_error`); it takes O(n_features dim_u dim_v) time.
 
     Parameters
     ----------
@@ -275,7 +284,7 @@ def subspace_affinity(U: Basis, V: Basis) -> float:
     See Also
     --------
     principal_angles : All angles.
-    subspace_affinities : Of all pairs.
+    subspace_affinities : Affinities of all pairs.
 
     Examples
     --------
@@ -287,9 +296,10 @@ def subspace_affinity(U: Basis, V: Basis) -> float:
 
 
 def subspace_affinities(bases: Sequence[Basis] | Basis) -> NDArray[np.float64]:
-    """Affinity of every pair of subspaces (see `subspace_affinity`).
+    """Return the affinity of every pair of subspaces (see `subspace_affinity`).
 
-    With S the sum of the dimensions, O(n_features S^2) time and O(S^2) memory.
+    Takes O(n_features S^2) time and O(S^2) memory, where S is the sum of the
+    dimensions.
 
     Parameters
     ----------
@@ -303,7 +313,7 @@ def subspace_affinities(bases: Sequence[Basis] | Basis) -> NDArray[np.float64]:
 
     See Also
     --------
-    subspace_affinity : Of one pair.
+    subspace_affinity : Affinity of one pair.
 
     Examples
     --------
@@ -346,19 +356,19 @@ def _algebraic_connectivity(graph: sp.csr_array) -> float:
 def _rayleigh(
     graph: sp.csr_array, root_degrees: NDArray[Any], vector: NDArray[Any]
 ) -> float:
-    """Half the sum of w_ij (f_i - f_j)^2 for f = vector / root_degrees."""
+    """Return half the sum of w_ij (f_i - f_j)^2 for f = vector / root_degrees."""
     edges = graph.tocoo()
     f = vector / root_degrees
     return float(edges.data @ (f[edges.row] - f[edges.col]) ** 2 / 2)
 
 
 def _lanczos(similarity: sp.csr_array, null: NDArray[Any]) -> NDArray[Any] | None:
-    """Top vector of the similarity with the null vector moved from 1 to -2."""
+    """Return the top vector of the similarity, null vector moved from 1 to -2."""
     return _top_vector(lambda x: similarity @ x - 3 * null * (null @ x), null)
 
 
 def _shift_invert(similarity: sp.csr_array, null: NDArray[Any]) -> NDArray[Any] | None:
-    """Top vector of the projected inverse of the Laplacian plus a small shift."""
+    """Return the top vector of the projected inverse of the shifted Laplacian."""
     shifted = sp.csc_array(sp.eye_array(len(null)) * (1 + 1e-9) - similarity)
     symmetric = {"SymmetricMode": True, "DiagPivotThresh": 0.0}
     factor = splu(shifted, permc_spec="MMD_AT_PLUS_A", options=symmetric)
@@ -371,7 +381,7 @@ def _shift_invert(similarity: sp.csr_array, null: NDArray[Any]) -> NDArray[Any] 
 
 
 def _top_vector(apply: Any, null: NDArray[Any]) -> NDArray[Any] | None:
-    """Top eigenvector orthogonal to `null`, or None if Lanczos does not converge."""
+    """Return the top vector orthogonal to `null`; None if Lanczos does not converge."""
     n = len(null)
     start = np.random.default_rng(0).standard_normal(n)
     operator = LinearOperator((n, n), matvec=lambda x: apply(x.ravel()), dtype=float)
@@ -384,7 +394,7 @@ def _top_vector(apply: Any, null: NDArray[Any]) -> NDArray[Any] | None:
 
 
 def _edges(affinity: Any, n_samples: int) -> sp.csr_array:
-    """Affinity as a fresh CSR array without diagonal and stored zeros."""
+    """Return the affinity as a new CSR array without diagonal and stored zeros."""
     coo = sp.coo_array(affinity, dtype=np.float64, copy=True)
     if coo.shape != (n_samples, n_samples):
         raise ValueError(
@@ -402,7 +412,7 @@ def _edges(affinity: Any, n_samples: int) -> sp.csr_array:
 
 
 def _check_bases(bases: Iterable[Basis]) -> list[NDArray[np.float64]]:
-    """Bases in double precision, of one height and orthonormal."""
+    """Return the bases in double precision; refuse any that are not orthonormal."""
     given = [np.asarray(basis) for basis in bases]
     shapes = [basis.shape for basis in given]
     heights = {shape[:1] for shape in shapes}
@@ -428,7 +438,7 @@ def _code_pair(y_true: Labels, y_pred: Labels) -> tuple[NDArray[Any], NDArray[An
 
 
 def _codes(name: str, labels: Labels) -> NDArray[np.intp]:
-    """Labels as integers 0, 1, ... in sorted order of the labels if they have one."""
+    """Return labels as integers 0, 1, ..., in sorted order of the labels if any."""
     # Not numpy.asarray: it would turn 1 and "1" into the same label.
     values = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
     try:

@@ -26,35 +26,35 @@ def fetch_hopkins155(
 ) -> Any:
     """Load the Hopkins 155 point tracks: one sequence, or all 155.
 
-    A sequence has P points followed over F frames; points on one moving object lie
-    near an affine subspace of dimension at most 3. 120 sequences have 2 motions, 35
-    have 3. The sequence ``dancing`` (5 motions) is not one of the 155, but can be
-    asked for by name.
+    A sequence has P points followed over F frames; points on one moving object lie near
+    an affine subspace of dimension at most 3. 120 sequences have 2 motions, 35 have 3.
+    The sequence ``dancing`` (5 motions) is not one of the 155, but can be requested by
+    name.
 
-    Coordinates are those of the files' normalised x, in which the larger side of an
-    image is about [-1, 1]. Reading all takes a fraction of a second.
+    Coordinates are those of the normalised x in the files, in which the larger side of
+    an image is about [-1, 1]. Reading all sequences takes a fraction of a second.
 
     Parameters
     ----------
     sequence : str or None, default=None
-        Name of one sequence, for example ``"cars1"``; None for the 155.
+        Name of one sequence, for example ``"cars1"``; None for all 155.
     data_home : str, path or None, default=None
-        Folder of the data files, see `get_data_home`.
+        Folder of the data files; see `get_data_home`.
     download_if_missing : bool, default=True
-        Whether to download the data if they are not there, or else raise OSError.
+        Whether to download missing data; if False, missing data raise OSError.
     return_X_y : bool, default=False
-        Whether to return ``(data, target)``, for all sequences two lists.
+        Whether to return ``(data, target)``; for all sequences, these are two lists.
 
     Returns
     -------
     Bunch or tuple of (data, target)
-        Of one sequence: ``data`` of shape (P, 2F), float64, row p the first
-        coordinate of point p in frames 1 to F, then the second one; ``target`` of
-        shape (P,), motions from 0; ``tracks`` of shape (2, P, F), where
+        For one sequence: ``data`` of shape (P, 2F), float64, where row p holds the
+        first coordinate of point p in frames 1 to F, then the second one; ``target`` of
+        shape (P,), motions numbered from 0; ``tracks`` of shape (2, P, F), where
         ``tracks[0, p, f]`` is ``data[p, f]`` and ``tracks[1, p, f]`` is
         ``data[p, F + f]``; ``name``; ``variant``; ``DESCR``, with the source, what to
-        cite and the terms. Of all: ``sequences``, a list of 155 such; ``names``,
-        ``variant``, ``DESCR``.
+        cite and the terms. For all sequences: ``sequences``, a list of 155 such
+        Bunches; ``names``, ``variant``, ``DESCR``.
 
     Examples
     --------
@@ -96,17 +96,17 @@ def fetch_eyaleb(
 ) -> Any:
     """Load the cropped Extended Yale B faces: 38 people under 64 lights.
 
-    Faces of one person under all lights lie near a subspace of dimension 9. The
-    images are 4 x 4 block means of the files' 192 x 168 pixels. 18 images are marked
-    bad in the files, most nearly black, row 877 exactly zero.
-    Rows go by subject, then by the light's name in the files. Reads about 4 MB.
+    Faces of one person under all lights lie near a subspace of dimension 9. The images
+    are 4 x 4 block means of the 192 x 168 pixels in the files. 18 images are marked bad
+    in the files; most of them are nearly black, and row 877 is exactly zero. Rows are
+    ordered by subject, then by the name of the light in the files. Reads about 4 MB.
 
     Parameters
     ----------
     data_home : str, path or None, default=None
-        Folder of the data files, see `get_data_home`.
+        Folder of the data files; see `get_data_home`.
     download_if_missing : bool, default=True
-        Whether to download the data if they are not there, or else raise OSError.
+        Whether to download missing data; if False, missing data raise OSError.
     return_X_y : bool, default=False
         Whether to return ``(data, target)``.
 
@@ -136,15 +136,16 @@ def fetch_coil20(
 ) -> Any:
     """Load COIL-20: 20 objects seen from 72 sides.
 
-    The images are 4 x 4 block means of the files' 128 x 128 pixels, divided by 255.
-    Rows go by object, then by angle in steps of 5 degrees. Reads about 2 MB.
+    The images are 4 x 4 block means of the 128 x 128 pixels in the files, divided by
+    255. Rows are ordered by object, then by angle in steps of 5 degrees. Reads
+    about 2 MB.
 
     Parameters
     ----------
     data_home : str, path or None, default=None
-        Folder of the data files, see `get_data_home`.
+        Folder of the data files; see `get_data_home`.
     download_if_missing : bool, default=True
-        Whether to download the data if they are not there, or else raise OSError.
+        Whether to download missing data; if False, missing data raise OSError.
     return_X_y : bool, default=False
         Whether to return ``(data, target)``.
 
@@ -172,15 +173,15 @@ def fetch_coil100(
 ) -> Any:
     """Load COIL-100: 100 objects seen from 72 sides, in grey.
 
-    The images are 4 x 4 block means of the files' 128 x 128 pixels turned to grey.
-    Rows go by object, then by angle. Reads about 4 MB.
+    The images are 4 x 4 block means of the 128 x 128 pixels in the files, converted to
+    grey. Rows are ordered by object, then by angle. Reads about 4 MB.
 
     Parameters
     ----------
     data_home : str, path or None, default=None
-        Folder of the data files, see `get_data_home`.
+        Folder of the data files; see `get_data_home`.
     download_if_missing : bool, default=True
-        Whether to download the data if they are not there, or else raise OSError.
+        Whether to download missing data; if False, missing data raise OSError.
     return_X_y : bool, default=False
         Whether to return ``(data, target)``.
 
@@ -208,24 +209,25 @@ def fetch_usps(
 ) -> Any:
     """Load the USPS digits of the files zip.train and zip.test.
 
-    Other copies of these digits are smoother or of 11000 images. Reads about 2 MB.
+    Other copies of these digits are smoother or contain 11000 images. Reads about 2 MB.
 
     Parameters
     ----------
     data_home : str, path or None, default=None
-        Folder of the data files, see `get_data_home`.
+        Folder of the data files; see `get_data_home`.
     download_if_missing : bool, default=True
-        Whether to download the data if they are not there, or else raise OSError.
+        Whether to download missing data; if False, missing data raise OSError.
     return_X_y : bool, default=False
         Whether to return ``(data, target)``.
 
     Returns
     -------
     Bunch or tuple of (data, target)
-        ``data`` of shape (9298, 256), float32 in [0, 1], the files' values v as
-        (v + 1) / 2; ``target`` of shape (9298,), 0 to 9; ``images`` of shape
-        (9298, 16, 16), a view of data; ``target_names``; ``n_train``, 7291: the rows
-        that come from zip.train, before those of zip.test; ``variant``; ``DESCR``.
+        ``data`` of shape (9298, 256), float32 in [0, 1], which are the values v of the
+        files as (v + 1) / 2; ``target`` of shape (9298,), 0 to 9; ``images`` of shape
+        (9298, 16, 16), a view of data; ``target_names``; ``n_train``, 7291: the number
+        of rows that come from zip.train, before those of zip.test; ``variant``;
+        ``DESCR``.
 
     Examples
     --------
@@ -248,16 +250,16 @@ def fetch_mnist(
 ) -> Any:
     """Load the MNIST digits.
 
-    Reads about 2 MB for the test and 10 MB for the training images.
+    Reads about 2 MB for the test images and 10 MB for the training images.
 
     Parameters
     ----------
     subset : {"test", "train", "all"}, default="test"
-        The 10000 test images, the 60000 training images, or training then test.
+        The 10000 test images, the 60000 training images, or training followed by test.
     data_home : str, path or None, default=None
-        Folder of the data files, see `get_data_home`.
+        Folder of the data files; see `get_data_home`.
     download_if_missing : bool, default=True
-        Whether to download the data if they are not there, or else raise OSError.
+        Whether to download missing data; if False, missing data raise OSError.
     return_X_y : bool, default=False
         Whether to return ``(data, target)``.
 
@@ -313,7 +315,7 @@ def _fetch_points(
 
 
 def _sequence(dataset: DataSet, name: str, stored: Checked) -> Bunch:
-    """Pack one sequence: first all first coordinates of a point, then all second."""
+    """Pack one sequence: all first coordinates of a point, then all second ones."""
     tracks = stored.arrays[f"{name}__x"][:2]
     return Bunch(
         name=name,
@@ -328,7 +330,7 @@ def _sequence(dataset: DataSet, name: str, stored: Checked) -> Bunch:
 def _filled_home(
     dataset: DataSet, data_home: Folder, download_if_missing: bool
 ) -> Path:
-    """Return the data home, after a download if the data set is not in it."""
+    """Return the data home; download the data set first if it is not there."""
     home = get_data_home(data_home)
     if not (home / dataset.filename).exists():
         if not download_if_missing:

@@ -1,4 +1,4 @@
-"""The benchmark data sets of ``_catalog.toml`` as values."""
+"""The benchmark data sets of ``_catalog.toml``, as Python objects."""
 
 import base64
 import json
@@ -22,7 +22,7 @@ _CLASS_NAMES = {
 
 @dataclass(frozen=True)
 class Archive:
-    """One official file: its name, where it is, and its digest where known."""
+    """One official file: its name, where it is, and its digest if known."""
 
     filename: str
     urls: tuple[str, ...]
@@ -32,12 +32,12 @@ class Archive:
 
 @dataclass(frozen=True)
 class DataSet:
-    """All that is known of one data set and its canonical file ``NAME.npz``.
+    """All that is known about one data set and its canonical file ``NAME.npz``.
 
     Attributes
     ----------
     name, title : str
-        Short name, for programs and files, and full name.
+        Short name, used in programs and files, and full name.
     kind : str
         What the points are.
     size : tuple of three str
@@ -45,25 +45,27 @@ class DataSet:
     archives : tuple of Archive
         The official files.
     convert : callable
-        From the paths of the archives to arrays.
+        Converts the paths of the archives to arrays.
     layout : tuple of (name, dtype, shape)
         The arrays; empty for sets of sequences, whose arrays follow from ``names``.
     counts : tuple of int
-        Points of each class; for sequences, how many have 0, 1, 2, ... motions.
+        Number of points in each class; for sequences, how many have 0, 1, 2, ...
+        motions.
     digests : tuple of str
         Digests of the known arrays.
     terms, citation, homepage : str
-        What one may do with the data, what to cite, and where they come from.
+        Terms of use, what to cite, and where the data come from.
     image_shape : tuple of two int or None
         Height and width of an image.
     class_names : tuple of str
         Names of the classes.
     side_digest : str or None
-        Digest of all arrays but X, which may differ where decoders round differently.
+        Digest of all arrays except X, which may vary because decoders round
+        differently.
     fingerprint : bytes
-        Mean images that X must then agree with.
+        Mean images that X must agree with in that case.
     tolerance : float
-        By how many grey levels it may differ from them.
+        Number of grey levels by which X may differ from them.
     uncounted : tuple of str
         Sequences that are not part of the benchmark.
 
@@ -100,19 +102,19 @@ class DataSet:
 
 
 def named(names: Iterable[str], catalog: Sequence[DataSet]) -> list[DataSet]:
-    """Return the data sets that are meant; ``all`` and names of a family expand.
+    """Return the data sets with these names; ``all`` and family names are expanded.
 
     Parameters
     ----------
     names : iterable of str
         Names of data sets or families, or ``all``.
     catalog : sequence of DataSet
-        Those to choose from.
+        The data sets to choose from.
 
     Returns
     -------
     datasets : list of DataSet
-        Each once, in the order of the names.
+        Each data set once, in the order of the names.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Official archives turned into arrays."""
+"""Conversion of the official archives to arrays."""
 
 import io
 import re
@@ -19,21 +19,21 @@ Arrays = dict[str, NDArray[Any]]
 _BLOCK = 4
 _IDX_UINT8 = 8
 _FACE = (192, 168)
-# Bytes that an archive may unpack to: more than twice those of the largest, COIL-100.
+# Maximum unpacked size of an archive: more than twice that of the largest, COIL-100.
 MOST_UNPACKED = 2**29
-# No image of the data sets has more pixels, or another format.
+# No image of the data sets has more pixels, or any other format.
 _MOST_PIXELS = 10**6
 _IMAGE_FORMATS = ("PNG", "PPM")
 
 
 def convert_mnist(paths: Sequence[Path]) -> Arrays:
-    """Images and labels from two idx files."""
+    """Return images and labels from two idx files."""
     images, labels = map(_read_idx, paths)
     return {"X": images.reshape(len(images), -1), "y": labels.astype("<i8")}
 
 
 def _read_idx(path: Path) -> NDArray[np.uint8]:
-    """Read one idx file of bytes, packed with gzip or not."""
+    """Read one idx file of bytes, compressed with gzip or not."""
     content = read_maybe_packed(path, MOST_UNPACKED)
     if len(content) < 4 or content[:3] != bytes([0, 0, _IDX_UINT8]):
         raise ValueError(f"{path.name} does not begin like an idx file of bytes")
@@ -47,7 +47,7 @@ def _read_idx(path: Path) -> NDArray[np.uint8]:
 
 
 def convert_usps(paths: Sequence[Path]) -> Arrays:
-    """Digits from zip.train.gz and zip.test.gz, their values moved to [0, 1]."""
+    """Return the digits of zip.train.gz and zip.test.gz, values mapped to [0, 1]."""
     texts = [io.BytesIO(read_maybe_packed(path, MOST_UNPACKED)) for path in paths]
     table = np.concatenate([np.loadtxt(text, ndmin=2) for text in texts])
     return {
@@ -57,13 +57,13 @@ def convert_usps(paths: Sequence[Path]) -> Arrays:
 
 
 def convert_coil20(paths: Sequence[Path]) -> Arrays:
-    """4 x 4 block means of the processed grey images, in [0, 1]."""
+    """Return 4 x 4 block means of the processed grey images, in [0, 1]."""
     keys, means = _objects(paths[0])
     return {"X": means / 255, "y": _classes(keys[:, 0])}
 
 
 def convert_coil100(paths: Sequence[Path]) -> Arrays:
-    """4 x 4 block means of the colour images turned to grey, rounded to bytes."""
+    """Return 4 x 4 block means of the colour images, in grey, rounded to bytes."""
     keys, means = _objects(paths[0])
     return {
         "X": np.rint(means).astype(np.uint8),
@@ -73,7 +73,7 @@ def convert_coil100(paths: Sequence[Path]) -> Arrays:
 
 
 def convert_yale(paths: Sequence[Path]) -> Arrays:
-    """4 x 4 block means of the cropped faces, by subject and name of the light."""
+    """Return 4 x 4 block means of the cropped faces, by subject and name of light."""
     pattern = r"yaleB(\d+)_P00(A([+-]\d+)E([+-]\d+))\.pgm(\.bad)?"
     found = sorted(
         (int(match[1]), match[2], int(match[3]), int(match[4]), bool(match[5]), image)
@@ -92,7 +92,7 @@ def convert_yale(paths: Sequence[Path]) -> Arrays:
 
 
 def convert_hopkins(paths: Sequence[Path]) -> Arrays:
-    """Tracks and motions of every NAME_truth.mat, in order of file name."""
+    """Return tracks and motions of every NAME_truth.mat, in order of file name."""
     arrays: Arrays = {}
     pattern = r"(.+)_truth\.mat"
     found = sorted(_members(paths[0], pattern), key=lambda pair: pair[0][0])
@@ -116,7 +116,7 @@ def _numbers_in(file: Path) -> Arrays:
 
 
 def block_mean(image: NDArray[Any]) -> NDArray[np.float64]:
-    """Mean of each 4 x 4 block of an image, as one row.
+    """Return the mean of each 4 x 4 block of an image, as one row.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def block_mean(image: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def has_members(path: Path, pattern: str) -> bool:
-    """Whether a zip file has a member whose whole path matches."""
+    """Decide whether a zip file has a member whose whole path matches."""
     if not zipfile.is_zipfile(path):
         return False
     with zipfile.ZipFile(path) as archive:
@@ -138,13 +138,13 @@ def has_members(path: Path, pattern: str) -> bool:
 
 
 def _members(path: Path, pattern: str) -> Iterator[tuple[re.Match[str], bytes]]:
-    """Yield the files in a zip file whose own name matches, with their content."""
+    """Yield the files in a zip file whose base name matches, with their content."""
     with zipfile.ZipFile(path) as archive:
         found = []
         for member in archive.infolist():
             inside = PurePosixPath(member.filename)
             match = re.fullmatch(pattern, inside.name)
-            # macOS adds a folder of shadow files with almost the same names
+            # macOS adds a folder of shadow files with almost the same names.
             if match and "__MACOSX" not in inside.parts:
                 found.append((match, member))
         if not found:
@@ -155,7 +155,7 @@ def _members(path: Path, pattern: str) -> Iterator[tuple[re.Match[str], bytes]]:
 
 
 def _objects(path: Path) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Object and view numbers, and block means, of files like obj12__35.png."""
+    """Return object and view numbers, and block means, of files like obj12__35.png."""
     found = sorted(
         ((int(match[1]), int(match[2])), content)
         for match, content in _members(path, r"obj(\d+)__(\d+)\.png")
@@ -165,7 +165,7 @@ def _objects(path: Path) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
 
 
 def _face(content: bytes, is_bad: bool) -> NDArray[np.float64]:
-    """Block means of a face; zeros for an image marked bad that cannot be read."""
+    """Return block means of a face; zeros for an image marked bad and unreadable."""
     try:
         return block_mean(_grey(content))
     except ValueError:

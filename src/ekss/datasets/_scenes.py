@@ -1,4 +1,4 @@
-"""Synthetic faces under light and tracks of moving bodies, with nothing to download."""
+"""Synthetic faces under light and tracks of moving bodies, with no download."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from sklearn.utils import Bunch
 
 from ekss.datasets._synthetic import Seed
 
-# The scene in an image of 640 x 480 pixels: about as many frames as sequences of
-# Hopkins 155 have.
+# The scene, in an image of 640 x 480 pixels, with about as many frames as the sequences
+# of Hopkins 155 have.
 _FRAMES = 24
-# Lamps stand within 60 degrees of the camera's axis, as most of Extended Yale B do.
+# Lamps stand within 60 degrees of the camera's axis, like most in Extended Yale B.
 _WIDEST_LAMP = np.pi / 3
 
 
@@ -41,17 +41,17 @@ _BODIES = (
 def make_moving_bodies(
     *, noise: float = 1.0, random_state: Seed = None, return_X_y: bool = False
 ) -> Any:
-    """Follow points on a scene and on two bodies that turn and move in front of it.
+    """Track points on a scene and on two bodies that turn and move in front of it.
 
     Seen from far away, the tracks of one rigid body lie on an affine subspace of
-    dimension at most 3: a mean path and one direction for each coordinate of the body.
-    The scene moves too, as it does when the camera moves.
+    dimension at most 3: a mean path, plus one direction for each coordinate of the
+    body. The scene moves too, as if the camera were moving.
 
     Parameters
     ----------
     noise : float, default=1.0
         Standard deviation of every coordinate, in pixels of a 640 x 480 image; one
-        pixel is what a tracker of points achieves.
+        pixel is what a point tracker achieves.
     random_state : int, SeedSequence, Generator or None, default=None
         Source of randomness: the points on the bodies, and the noise.
     return_X_y : bool, default=False
@@ -74,7 +74,7 @@ def make_moving_bodies(
     tracks, times = [], np.linspace(0, 1, _FRAMES)[:, None]
     for body in _BODIES:
         points = rng.uniform(-1, 1, (body.n_points, 3)) * body.half_sizes
-        # The first two of the three coordinates are seen.
+        # Only the first two of the three coordinates are visible.
         turns = Rotation.from_euler("xyz", times * body.turn).as_matrix()[:, :2]
         seen = body.middle + times * body.shift + (turns @ points.T).transpose(2, 0, 1)
         tracks.append(seen.reshape(body.n_points, -1))
@@ -95,19 +95,20 @@ def make_faces_under_light(
     random_state: Seed = None,
     return_X_y: bool = False,
 ) -> Any:
-    """Draw matt faces, each under lamps at random places.
+    """Draw matt faces, each lit by lamps at random positions.
 
     A matt (Lambertian) surface reflects albedo times the cosine of the angle between
-    its normal and the light, and nothing where it turns away from the lamp. Without
-    those shadows the images of one face would span 3 dimensions; with them they lie
+    its normal and the light, and nothing where it faces away from the lamp. Without
+    these shadows the images of one face would span 3 dimensions; with them they lie
     near a subspace of dimension about 9 [1]_.
 
     Parameters
     ----------
     n_people : int, default=5
-        Number of faces: depth and albedo are drawn anew for each.
+        Number of faces; depth and albedo are drawn anew for each.
     n_lights : int, default=40
-        Images of each face, with the lamp at random within 60 degrees of the front.
+        Number of images per face, with the lamp at random within 60 degrees of the
+        front.
     height : int, default=32
         Height of the images in pixels, at least 8; the width is three quarters of it.
     noise : float, default=0.02
@@ -120,10 +121,10 @@ def make_faces_under_light(
     Returns
     -------
     Bunch or tuple of (data, target)
-        ``data`` of shape (n_people * n_lights, n_pixels), images as rows; ``target``,
-        the person of each; ``images``, the same as data with the shape of images;
-        ``image_shape``, height and width; ``lights`` of shape (n_samples, 3), the
-        direction of the lamp of each image.
+        ``data`` of shape (n_people * n_lights, n_pixels), with images as rows;
+        ``target``, the person in each image; ``images``, the same as data in the shape
+        of images; ``image_shape``, height and width; ``lights`` of shape
+        (n_samples, 3), the direction of the lamp in each image.
 
     References
     ----------
@@ -166,7 +167,7 @@ def make_faces_under_light(
 
 
 def _draw_lamps(n_lights: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Directions of lamps, uniform on the cap in front of the face."""
+    """Return directions of lamps, uniform on the cap in front of the face."""
     around = rng.uniform(0, 2 * np.pi, n_lights)
     ahead = rng.uniform(np.cos(_WIDEST_LAMP), 1, n_lights)
     aside = np.sqrt(1 - ahead**2)
@@ -180,11 +181,11 @@ def _draw_face(shape: tuple[int, int], rng: np.random.Generator) -> NDArray[np.f
     )
 
     def spot(x: float, y: float, wide: float, high: float) -> NDArray[np.float64]:
-        """Smooth hill of height 1 in the middle of it."""
+        """Return a smooth hill whose height is 1 in the middle."""
         return np.exp(-(((across - x) / wide) ** 2) - ((down - y) / high) ** 2)
 
     def vary(value: float, by: float = 0.25) -> float:
-        """Value that differs from person to person."""
+        """Return a value that differs from person to person."""
         return value * rng.uniform(1 - by, 1 + by)
 
     eye, brow = vary(0.3, 0.2), vary(-0.3, 0.2)

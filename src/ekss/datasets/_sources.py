@@ -21,16 +21,16 @@ _TIMEOUT = 30
 def fetch(dataset: DataSet, home: Path, progress: Progress | None = None) -> Checked:
     """Download the archives of a data set, convert them, write the canonical file.
 
-    Nothing of the download stays in the data home.
+    No part of the download is left in the data home.
 
     Parameters
     ----------
     dataset : DataSet
-        One of the catalog.
+        A data set from the catalog.
     home : Path
-        The data home; it is made if it does not exist.
+        The data home; it is created if it does not exist.
     progress : callable, default=None
-        From the name of a file to a bar for pooch's downloader.
+        Maps the name of a file to a progress bar for pooch's downloader.
 
     Returns
     -------
@@ -50,7 +50,7 @@ def fetch(dataset: DataSet, home: Path, progress: Progress | None = None) -> Che
 
 
 def _download(archive: Archive, folder: Path, progress: Progress | None) -> Path:
-    """Try the mirrors in turn; report every failure when all have failed."""
+    """Try the mirrors in turn; if all fail, report every failure."""
     try:
         from pooch import HTTPDownloader
     except ModuleNotFoundError as error:
@@ -86,13 +86,13 @@ def _download(archive: Archive, folder: Path, progress: Progress | None) -> Path
 
 
 def is_trusted(url: str, archive: Archive) -> bool:
-    """Whether what comes from an address can be told from what others put there."""
+    """Decide whether tampering with a download from this address would be noticed."""
     is_strong = (archive.digest or "").startswith("sha256:")
     return url.startswith("https://") or is_strong
 
 
 def _check_download(archive: Archive, path: Path) -> None:
-    """Refuse a file with another digest, or one that is not a complete archive."""
+    """Refuse a file with a different digest, or one that is not a complete archive."""
     if archive.digest is not None:
         from pooch import file_hash
 
@@ -112,7 +112,7 @@ def _check_download(archive: Archive, path: Path) -> None:
 
 
 def convert(dataset: DataSet, paths: Sequence[Path]) -> dict[str, Any]:
-    """Turn archives into arrays; what cannot be read is refused in one sentence."""
+    """Turn archives into arrays; refuse what cannot be read, in one sentence."""
     try:
         return dataset.convert(paths)
     except UNREADABLE as error:
@@ -125,7 +125,7 @@ def convert(dataset: DataSet, paths: Sequence[Path]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Source:
-    """Files from which one data set can be imported; missing ones are named."""
+    """Files from which one data set can be imported; missing files are named."""
 
     dataset: DataSet
     paths: tuple[Path, ...]
@@ -138,7 +138,7 @@ def import_source(source: Source, home: Path) -> Checked:
     Parameters
     ----------
     source : Source
-        One of :func:`find_sources`.
+        One of the results of :func:`find_sources`.
     home : Path
         The data home.
 
@@ -165,14 +165,14 @@ def import_source(source: Source, home: Path) -> Checked:
 
 
 def find_sources(path: Path, catalog: Sequence[DataSet]) -> list[Source]:
-    """Find what can be imported from a canonical file, an archive, or a folder.
+    """Find what can be imported from a canonical file, an archive or a folder.
 
     Parameters
     ----------
     path : Path
         A file or a folder.
     catalog : sequence of DataSet
-        Those to look for.
+        The data sets to look for.
 
     Returns
     -------

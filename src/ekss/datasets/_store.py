@@ -1,4 +1,4 @@
-"""The data home: canonical files, checked on the way in and out."""
+"""The data home: canonical files, checked when written and when read."""
 
 import hashlib
 import json
@@ -19,7 +19,7 @@ from ekss.datasets._catalog import DataSet
 from ekss.runtime.files import atomic_file
 from ekss.runtime.untrusted import check_members, why_not_regular
 
-# Everything that readers raise on a file that is cut, damaged or of another kind.
+# Everything that readers raise on a truncated or damaged file, or another format.
 UNREADABLE = (
     OSError,
     EOFError,
@@ -37,13 +37,13 @@ UNREADABLE = (
 _REFERENCE, _CONVERTED = "reference", "converted"
 _RECORD = "__record__"
 _CELLS = 4
-# More than all arrays of a data set have.
+# More than all arrays of any data set take.
 _MOST_BYTES = 2**29
 
 
 @dataclass(frozen=True)
 class Checked:
-    """Arrays that passed, the digest of each, and which variant they are.
+    """Arrays that passed the checks, the digest of each, and their variant.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Checked:
     digests : dict of str to str
         SHA-256 of each array.
     variant : str
-        Which known variant they are.
+        Name of the known variant.
 
     Examples
     --------
@@ -70,8 +70,8 @@ class Checked:
 def get_data_home(data_home: str | os.PathLike[str] | None = None) -> Path:
     r"""Return the folder that holds the benchmark data.
 
-    The first of these that is given: the argument, the environment variable
-    ``EKSS_DATA``, the platform's cache folder for ``ekss``. The folder is not made.
+    The first of these that is given is used: the argument, the environment variable
+    ``EKSS_DATA``, the platform's cache folder for ``ekss``. The folder is not created.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def get_data_home(data_home: str | os.PathLike[str] | None = None) -> Path:
 
     Notes
     -----
-    The cache folder comes from platformdirs where it is installed. Without it, it is
+    The cache folder comes from platformdirs if that is installed. Otherwise it is
     ``%LOCALAPPDATA%\ekss`` on Windows and ``~/.cache/ekss`` elsewhere. O(1) time.
 
     Examples
@@ -106,7 +106,7 @@ def get_data_home(data_home: str | os.PathLike[str] | None = None) -> Path:
 
 
 def save(dataset: DataSet, arrays: Mapping[str, NDArray[Any]], home: Path) -> Checked:
-    """Check arrays and write the canonical file; an earlier file stays on failure."""
+    """Check arrays and write the canonical file; on failure, keep any earlier file."""
     checked = check_arrays(dataset, arrays)
     record = json.dumps({"variant": checked.variant, "digests": checked.digests})
     home.mkdir(parents=True, exist_ok=True)
@@ -117,7 +117,7 @@ def save(dataset: DataSet, arrays: Mapping[str, NDArray[Any]], home: Path) -> Ch
 
 
 def load(dataset: DataSet, home: Path, wanted: Sequence[str] | None = None) -> Checked:
-    """Read arrays of the canonical file, by default all, and check them."""
+    """Read arrays of the canonical file (all by default) and check them."""
     path = home / dataset.filename
 
     def damaged(reason: str) -> ValueError:
@@ -145,19 +145,19 @@ def load(dataset: DataSet, home: Path, wanted: Sequence[str] | None = None) -> C
 
 
 def variant_of(dataset: DataSet, home: Path) -> str | None:
-    """Name the variant of the file in the data home; None if there is no file.
+    """Return the variant of the file in the data home; None if there is no file.
 
     Parameters
     ----------
     dataset : DataSet
-        One of the catalog.
+        A data set from the catalog.
     home : Path
         The data home.
 
     Returns
     -------
     variant : str or None
-        One of those that ``ekss data list`` shows.
+        One of the variants that ``ekss data list`` shows.
 
     Examples
     --------
@@ -201,7 +201,7 @@ def _read_npz(
 def check_arrays(dataset: DataSet, arrays: Mapping[str, NDArray[Any]]) -> Checked:
     """Pick the data set's own arrays and check them, or say what is wrong.
 
-    Arrays beyond those of the catalogue are left out.
+    Arrays that are not in the catalogue are left out.
     """
     own = {}
 
@@ -215,7 +215,7 @@ def check_arrays(dataset: DataSet, arrays: Mapping[str, NDArray[Any]]) -> Checke
     layout = dataset.layout
     if not layout:
         for name in take("names"):
-            # The labels of P points, and 3 coordinates of them in F frames
+            # The labels of P points, and their 3 coordinates in F frames.
             n_points = take(f"{name}__s").size
             frames = take(f"{name}__x").shape[-1:] or (0,)
             layout += (
@@ -238,7 +238,7 @@ def check_arrays(dataset: DataSet, arrays: Mapping[str, NDArray[Any]]) -> Checke
 def _class_counts(
     dataset: DataSet, arrays: Mapping[str, NDArray[Any]]
 ) -> tuple[int, ...]:
-    """Count points of each class; for sequences, those with 0, 1, 2, ... motions."""
+    """Count points per class; for sequences, those with 0, 1, 2, ... motions."""
     if dataset.layout:
         labels = arrays["y"]
     else:
@@ -250,7 +250,7 @@ def _class_counts(
 
 
 def array_digest(name: str, array: NDArray[Any]) -> str:
-    """SHA-256 over name, dtype, shape and bytes in row-major order."""
+    """Return the SHA-256 of name, dtype, shape and bytes in row-major order."""
     head = f"{name} {array.dtype.str} {tuple(array.shape)}\n"
     digest = hashlib.sha256(head.encode())
     digest.update(array.tobytes())
@@ -258,7 +258,7 @@ def array_digest(name: str, array: NDArray[Any]) -> str:
 
 
 def set_digest(digests: Mapping[str, str]) -> str:
-    """SHA-256 over the names and digests of all arrays, in order of name."""
+    """Return the SHA-256 of the names and digests of all arrays, in order of name."""
     lines = (f"{name} {digests[name]}\n" for name in sorted(digests))
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
@@ -266,7 +266,7 @@ def set_digest(digests: Mapping[str, str]) -> str:
 def _variant(
     dataset: DataSet, arrays: Mapping[str, NDArray[Any]], digests: Mapping[str, str]
 ) -> str:
-    """Tell the reference from another conversion, or refuse what is neither."""
+    """Distinguish the reference from another conversion; refuse anything else."""
     found = set_digest(digests)
     if found in dataset.digests:
         return _REFERENCE
@@ -290,9 +290,10 @@ def fingerprint(
 ) -> NDArray[Any]:
     """Return grey levels, 0 to 255, of 4 x 4 cells of mean images.
 
-    One mean over the first and one over the second half of the rows of each class,
-    so of shape (n_classes, 2, 4, 4). The halves tell lights from the left and from
-    the right apart, and so mirrored images and a wrong order of rows.
+    There is one mean over the first and one over the second half of the rows of each
+    class, so the shape is (n_classes, 2, 4, 4). The two halves distinguish lights from
+    the left from lights from the right, and so reveal mirrored images and a wrong order
+    of rows.
     """
     images = X.reshape(-1, *image_shape)
     scale = 255.0 if X.dtype.kind == "f" else 1.0

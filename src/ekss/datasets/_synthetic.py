@@ -33,50 +33,51 @@ def make_union_of_subspaces(
 ) -> Any:
     r"""Draw points from a union of subspaces.
 
-    A point of subspace k is :math:`x = U_k a + b_k + e` with a uniform on the unit
-    sphere, offset :math:`b_k` and noise :math:`e \sim N(0, \sigma^2 / D \, I_D)`,
-    the model of the synthetic experiments of [1]_.
+    A point of subspace k is :math:`x = U_k a + b_k + e`, with a uniform on the unit
+    sphere, offset :math:`b_k` and noise :math:`e \sim N(0, \sigma^2 / D \, I_D)`. This
+    is the model of the synthetic experiments of [1]_.
 
     Parameters
     ----------
     n_subspaces : int or None, default=None
-        Number of subspaces K; None for 3, or as many as the bases given.
+        Number of subspaces K; None means 3, or the number of bases given.
     dims : int, sequence of int of shape (n_subspaces,) or None, default=None
-        Dimension of all or of each; None for 5, or those of the bases given.
+        Dimension of all subspaces, or of each; None means 5, or those of the bases
+        given.
     n_features : int or None, default=None
-        Dimension D of the space; None for 100, or that of the bases given.
+        Dimension D of the space; None means 100, or that of the bases given.
     n_per_subspace : int or sequence of int of shape (n_subspaces,), default=100
-        Points drawn from all or from each, outliers not counted.
+        Points per subspace, one number for all or one for each; excludes outliers.
     noise : float, default=0.0
-        :math:`\sigma`: about the norm of the noise of a point, to compare with the
-        points' norm 1. See Notes for the conversion from a deviation per entry.
+        :math:`\sigma`, which is about the norm of a point's noise, compared with the
+        norm 1 of the points. See Notes for the conversion from a deviation per entry.
     missing : float, default=0.0
-        Share of the entries of every point that is set to zero, in [0, 1):
-        ``round(missing * n_features)`` positions of each, drawn at random.
+        Share of the entries of every point that are set to zero, in [0, 1):
+        ``round(missing * n_features)`` positions per point, drawn at random.
     outliers : float, default=0.0
-        Share of ALL points returned, in [0, 1), that is uniform on the unit sphere
-        of the whole space (rounded to a whole number of points; without noise).
+        Share of ALL points returned, in [0, 1), that are uniform on the unit sphere of
+        the whole space (rounded to a whole number of points; without noise).
     bases : {"random", "orthogonal"} or sequence of ndarrays, default="random"
-        Subspaces drawn uniformly and independently, or drawn uniformly among the
-        mutually orthogonal ones, or orthonormal bases (n_features, dim_k) to use.
+        Subspaces drawn uniformly and independently, or uniformly among mutually
+        orthogonal ones, or orthonormal bases (n_features, dim_k) to use.
     affine_offset : float, default=0.0
-        Distance of each (then affine) subspace from the origin; its direction
-        is uniform among those orthogonal to the subspace.
+        Distance of each (then affine) subspace from the origin; the direction of the
+        offset is uniform among those orthogonal to the subspace.
     shuffle : bool, default=True
-        Whether to mix the points; False keeps subspaces in order, outliers last.
+        Whether to shuffle the points; False keeps subspaces in order, outliers last.
     random_state : int, SeedSequence, Generator or None, default=None
-        Source of randomness. With one seed, changing only `noise`, `missing` or
-        `affine_offset` keeps bases, clean points and order.
+        Source of randomness. With a fixed seed, changing only `noise`, `missing` or
+        `affine_offset` keeps the bases, the clean points and their order.
     return_X_y : bool, default=False
         Whether to return ``(data, target)`` rather than a Bunch.
 
     Returns
     -------
     Bunch or tuple of (data, target)
-        ``data`` of shape (n_samples, n_features); ``target`` of shape (n_samples,),
-        0 to K - 1 and -1 for outliers; ``bases``, a list of ndarrays of shape
+        ``data`` of shape (n_samples, n_features); ``target`` of shape (n_samples,), 0
+        to K - 1, and -1 for outliers; ``bases``, a list of ndarrays of shape
         (n_features, dim_k); ``offsets`` of shape (n_subspaces, n_features);
-        ``missing_mask``, boolean of the shape of data; ``DESCR``, a sentence.
+        ``missing_mask``, a boolean array of the shape of data; ``DESCR``, a sentence.
 
     See Also
     --------
@@ -84,12 +85,13 @@ def make_union_of_subspaces(
 
     Notes
     -----
-    Noise of covariance :math:`s^2 I_D`, s per entry, is ``noise = s * sqrt(D)``.
-    The paper has both: its theory uses :math:`\sigma^2 / D \, I_D`, where `noise` is
-    :math:`\sigma`; its noisy experiment states covariance :math:`0.05 \, I_D` at
-    D = 100, that is ``noise = sqrt(0.05 * 100)``, over twice the norm of a point,
-    but its caption's :math:`\sigma^2 = 0.05`, read as in the theory, is
-    ``noise = sqrt(0.05)``. Cost: O(n_samples n_features max(dims)) time.
+    Noise with covariance :math:`s^2 I_D`, that is, s per entry, corresponds to
+    ``noise = s * sqrt(D)``. The paper uses both conventions. Its theory uses
+    :math:`\sigma^2 / D \, I_D`, where `noise` is :math:`\sigma`. Its noisy experiment
+    states covariance :math:`0.05 \, I_D` at D = 100, that is
+    ``noise = sqrt(0.05 * 100)``, over twice the norm of a point; but the caption's
+    :math:`\sigma^2 = 0.05`, read as in the theory, is ``noise = sqrt(0.05)``. Cost:
+    O(n_samples n_features max(dims)) time.
 
     References
     ----------
@@ -162,30 +164,31 @@ def make_subspaces_at_angle(
 ) -> Any:
     r"""Draw points from three subspaces, two of them at a given angle from the first.
 
-    With A, B, C the thirds of a uniformly random orthonormal frame, the bases are
-    A, :math:`\cos\theta A + \sin\theta B` and :math:`\cos\theta A + \sin\theta C`.
-    All principal angles between the first and each other subspace are
-    :math:`\theta`; between the second and third all are :math:`\arccos\cos^2\theta`,
-    about :math:`\sqrt 2 \theta`. The second experiment of the paper
-    cited in `make_union_of_subspaces`.
+    With A, B, C the thirds of a uniformly random orthonormal frame, the bases are A,
+    :math:`\cos\theta A + \sin\theta B` and :math:`\cos\theta A + \sin\theta C`. All
+    principal angles between the first subspace and each of the others are
+    :math:`\theta`; between the second and the third, all are
+    :math:`\arccos\cos^2\theta`, about :math:`\sqrt 2 \theta`. This is the second
+    experiment of the paper cited in `make_union_of_subspaces`.
 
     Parameters
     ----------
     angle : float
         :math:`\theta` in radians, in [0, pi/2].
     dim : int, default=10
-        Dimension of each subspace; 3 dim may not exceed n_features.
+        Dimension of each subspace; 3 dim must not exceed n_features.
     n_features : int, default=100
         Dimension of the space.
     n_per_subspace : int or sequence of int of shape (3,), default=500
-        Points drawn from all or from each subspace.
+        Points per subspace, one number for all or one for each.
     noise : float, default=0.0
-        Length of the noise of a point, as in `make_union_of_subspaces`.
+        Length of a point's noise, as in `make_union_of_subspaces`.
     shuffle : bool, default=True
-        Whether to mix the points of the subspaces.
+        Whether to shuffle the points of the subspaces.
     random_state : int, SeedSequence, Generator or None, default=None
-        Source of randomness. With one seed, changing only `angle` turns the second
-        and third subspace in place, keeping the first and all coordinates.
+        Source of randomness. With a fixed seed, changing only `angle` rotates the
+        second and third subspace in place, keeping the first subspace and all
+        coordinates.
     return_X_y : bool, default=False
         Whether to return ``(data, target)``.
 
@@ -200,8 +203,9 @@ def make_subspaces_at_angle(
 
     Notes
     -----
-    O(n_samples n_features dim) time. The paper does not say how its second and third
-    subspaces lie to each other; orthogonal directions of turning are our choice.
+    Takes O(n_samples n_features dim) time. The paper does not say how its second and
+    third subspaces are placed relative to each other; rotating them in orthogonal
+    directions is our choice.
 
     Examples
     --------
@@ -243,7 +247,7 @@ def _make_bases(
     bases: str | Sequence[NDArray[np.floating]],
     rng: Rng,
 ) -> list[Floats]:
-    """Bases drawn or checked; sizes left None are filled in."""
+    """Draw or check bases, and fill in sizes that are None."""
     if not isinstance(bases, str):
         return _check_given(n_subspaces, dims, n_features, bases)
     if bases not in ("random", "orthogonal"):
@@ -275,7 +279,7 @@ def _check_given(
     n_features: int | None,
     bases: Sequence[NDArray[np.floating]],
 ) -> list[Floats]:
-    """Given bases, orthonormal and in agreement with the sizes that are not None."""
+    """Return given bases, checked to be orthonormal and to agree with given sizes."""
     given = [np.array(basis, dtype=np.float64) for basis in bases]
     shapes = [basis.shape for basis in given]
     heights = {shape[:1] for shape in shapes}
@@ -302,7 +306,7 @@ def _check_given(
 
 
 def _make_offsets(bases: list[Floats], distance: float, rng: Rng) -> Floats:
-    """Vector of the given length orthogonal to each subspace."""
+    """Return a vector of the given length orthogonal to each subspace."""
     if distance == 0.0:
         return np.zeros((len(bases), len(bases[0])))
     n_features = len(bases[0])
@@ -320,7 +324,7 @@ def _make_offsets(bases: list[Floats], distance: float, rng: Rng) -> Floats:
 
 
 def _missing_mask(shape: tuple[int, ...], missing: float, rng: Rng) -> NDArray[Any]:
-    """Mask with the same number of randomly placed entries in every row."""
+    """Return a mask with the same number of randomly placed entries in every row."""
     n_features = shape[1]
     n_missing = round(missing * n_features)
     if n_missing >= n_features:
@@ -334,13 +338,13 @@ def _missing_mask(shape: tuple[int, ...], missing: float, rng: Rng) -> NDArray[A
 
 
 def _sphere(rng: Rng, count: int, dim: int) -> Floats:
-    """Points uniform on the unit sphere of R^dim."""
+    """Return points uniform on the unit sphere of R^dim."""
     points = rng.standard_normal((count, dim))
     return points / np.linalg.norm(points, axis=1, keepdims=True)
 
 
 def _stages(random_state: Seed) -> dict[str, np.random.Generator]:
-    """One generator per stage, so that switching one off leaves the others alone."""
+    """Return one generator per stage, so that disabling one leaves the others alone."""
     names = ("bases", "offsets", "points", "noise", "outliers", "missing", "order")
     seeds = _generator(random_state).integers(2**63, size=len(names))
     return {n: np.random.default_rng(s) for n, s in zip(names, seeds, strict=True)}
@@ -369,7 +373,7 @@ def _check_int(name: str, value: int) -> int:
 
 
 def _check_counts(name: str, value: Counts, n_subspaces: int) -> list[int]:
-    """One positive integer per subspace, from one for all or one for each."""
+    """Return one positive integer per subspace, from one for all or one for each."""
     if np.ndim(value) == 0:
         return [_check_int(name, value)] * n_subspaces  # type: ignore[arg-type]
     counts = [_check_int(name, count) for count in value]  # type: ignore[union-attr]

@@ -1,7 +1,7 @@
 """The chain of a fit: settle, prepare, decide, vote, cut, choose, extend.
 
-:func:`cluster` is the whole fit. The second half of the file estimates what a fit will
-cost before it starts.
+:func:`cluster` is the whole fit. The second half of the file estimates the cost of a
+fit before it starts.
 """
 
 from __future__ import annotations
@@ -80,18 +80,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EarlierFit:
-    """What a fit with ``warm_start`` can take from the fit before it.
+    """What a fit with ``warm_start`` can reuse from the fit before it.
 
     Attributes
     ----------
     origin : tuple
-        Data, seed and wishes. A fit of the same origin takes over ``settled``.
+        Data, seed and wishes. A fit with the same origin takes over ``settled``.
     settled : Settled
     ensemble : Ensemble
-        Members that are used again if they would come out the same, which their own
-        ``origin`` tells.
+        Members, reused if they would come out the same; their own ``origin`` decides.
     completion : Completion or None
-        Of the missing entries, where there are any; taken over like ``settled``.
+        How missing entries are filled in, if there are any; taken over like
+        ``settled``.
     """
 
     origin: tuple[Any, ...]
@@ -107,31 +107,31 @@ class EarlierFit:
 
 @dataclass(frozen=True)
 class Clustering:
-    """What a fit comes to.
+    """The result of a fit.
 
     Attributes
     ----------
     labels : ndarray of shape (n_samples,)
-        Cluster of every row; -1 for outliers, if these are wanted.
+        Cluster of every row; -1 for outliers, if they are requested.
     flats : Flats
         Subspaces of the clusters, in the coordinates of the rows.
     outlier_scores : ndarray of shape (n_samples,)
-        How far every row lies from the subspace of its cluster, compared with others.
+        How far each row lies from the subspace of its cluster, compared with others.
     outlier_limits : ndarray of shape (n_clusters,) or None
-        Distance, in units of the rows, beyond which rows are outliers; None if these
-        are not wanted.
+        Distance, in units of the rows, beyond which rows are outliers; None if outliers
+        are not requested.
     preparation : Preparation
-        How rows become points.
+        How rows are turned into points.
     settled : Settled
         What was decided before the points were prepared.
     geometry : Geometry
-        Dimensions, linear or affine.
+        Dimensions of the subspaces, and whether they are linear or affine.
     ensemble : Ensemble
         Labels and weights of the members.
     chosen : Chosen
-        The cut of lowest score, and the others.
+        The cut with the lowest score, and the other candidates.
     known : EarlierFit
-        What the next fit with ``warm_start`` can take from this one.
+        What the next fit with ``warm_start`` can reuse from this one.
 
     Examples
     --------
@@ -168,7 +168,7 @@ def cluster(
     everyone: Rows | None = None,
     sample: NDArray[np.int64] | None = None,
 ) -> Clustering:
-    """Cluster rows: the whole chain, from the rows to their labels.
+    """Cluster rows: run the whole chain, from the rows to their labels.
 
     Parameters
     ----------
@@ -179,20 +179,20 @@ def cluster(
     seed : int
         Seed of the fit.
     workers : Workers
-        Who does the work: `ekss.runtime.workers.Workers`.
+        Runs the parallel work: `ekss.runtime.workers.Workers`.
     known : EarlierFit, default=None
-        The fit before this one; what would come out the same is taken from it.
+        The fit before this one; whatever would come out the same is taken from it.
     store : LabelStore, default=None
-        Where labels of members are kept.
+        Where the labels of the members are kept.
     everyone : Rows, default=None
-        All rows, where those voted on are a sample of them.
+        All rows, if the rows voted on are a sample of them.
     sample : ndarray of shape (n_voted,), default=None
-        Numbers of the sampled rows.
+        Indices of the sampled rows.
 
     Returns
     -------
     Clustering
-        Labels and subspaces, with what led to them.
+        Labels and subspaces, with everything that led to them.
 
     Examples
     --------
@@ -215,7 +215,7 @@ def cluster(
             completion, last = _complete(voted, wishes, seed, workers)
         voted = completion(voted)
         if last is not None and last.origin == _origin(voted, wishes, seed):
-            # These rows have been clustered already, to see whether clusters change.
+            # These rows have already been clustered, to check whether clusters change.
             same, known = last, known or last
     settled = same.settled if same else settle(voted, wishes, seed, workers)
     points = prepare(
@@ -232,7 +232,7 @@ def cluster(
         seed,
         workers,
         cluster=partial(_cluster_some, plan, wishes, seed),
-        # Members of the earlier fit, or else of the trial of directions.
+        # Members of the earlier fit or, failing that, of the trial of directions.
         known=settled.ensemble if known is None else known.ensemble,
         store=store,
     )
@@ -276,7 +276,7 @@ def _complete(
 ) -> tuple[Completion, EarlierFit]:
     """Find subspaces that fill in missing entries, by small fits to filled rows.
 
-    The last of these fits comes with them.
+    The last of these fits is returned as well.
     """
     from ekss.ensemble.complete import Begun, complete
 
@@ -295,7 +295,7 @@ def _complete(
         others = [candidate.labels for candidate in found.chosen.candidates]
         return Begun(
             [found.labels, *others],
-            # Too many directions cost little: those that are not needed stay short.
+            # Too many directions cost little: the unneeded ones stay short.
             found.geometry.high,
             unit=found.settled.unit,
             affine=found.settled.affine,
@@ -307,14 +307,14 @@ def _complete(
 
 
 def _origin(rows: NDArray[np.floating], wishes: Wishes, seed: int) -> tuple[Any, ...]:
-    """Return what tells whether two fits settle the same."""
+    """Return a key that is equal for fits that settle on the same decisions."""
     return fingerprint(rows), seed, replace(wishes, n_members=None, outliers=None)
 
 
 def _cut_and_choose(
     plan: Plan, ensemble: Ensemble, options: CutOptions, seed: int, workers: Workers
 ) -> Chosen:
-    """Cut the votes in many ways and keep the best; in one, if there is no choice."""
+    """Cut the votes in many ways and keep the best, or in one if there is no choice."""
     if not plan.is_trivial:
         evidence = gather_evidence(plan, ensemble.labels)
         chosen = cut_and_choose(
@@ -345,7 +345,7 @@ def _cluster_some(
 ) -> NDArray[np.int64] | None:
     """Cluster some of the points by half of the members: the best cut of one graph.
 
-    None where no way of cutting gave all clusters.
+    Return None if no way of cutting produced all clusters.
     """
     q = one_graph(wishes, len(rows), plan.n_clusters)
     evidence = gather_evidence(plan, half.labels, plan.seen.take(rows))
@@ -357,14 +357,15 @@ def _cluster_some(
 
 # --- What a fit may cost --------------------------------------------------------------
 
-# Fewest members that a remedy for too little memory proposes.
+# Smallest number of members suggested as a remedy for too little memory.
 _FEWEST_MEMBERS = 10
 
 
 def estimate(work: Work) -> Estimate:
     """Add up the stages of a fit.
 
-    Seconds are within a factor of about 3, bytes rather too many than too few.
+    Seconds are accurate to within a factor of about 3; bytes are overestimated rather
+    than underestimated.
 
     Examples
     --------
@@ -393,7 +394,7 @@ def estimate(work: Work) -> Estimate:
 
 
 def _completion_cost(work: Work) -> Stage:
-    """Fill in missing entries by small fits."""
+    """Estimate the cost of filling in missing entries by small fits."""
     from ekss.ensemble.complete import clustered_rows, complete_cost
 
     rows = clustered_rows(work.voted, work.n_clusters)
@@ -410,7 +411,7 @@ def _completion_cost(work: Work) -> Stage:
 
 
 def trial_cost(work: Work) -> Stage:
-    """Compare numbers of directions on a sample, after finding all of them."""
+    """Estimate the cost of comparing numbers of directions, and of finding them all."""
     if not work.n_trials:
         return Stage(0.0, 0.0)
     rows = tried_rows(work.voted, work.n_clusters)
@@ -448,7 +449,7 @@ def check_memory(
     memory_limit: Any,
     workers: Workers,
 ) -> None:
-    """Refuse a fit that wants more memory than there is; tell what it will take."""
+    """Refuse a fit that needs more memory than there is; report what it will take."""
     work = work_of(wishes, rows, sample, workers)
     wanted = estimate(work)
     limit = limit_of(memory_limit, wanted.resident)
@@ -468,7 +469,7 @@ def check_memory(
 def work_of(
     wishes: Wishes, rows: Rows, sample: NDArray[np.int64] | None, workers: Workers
 ) -> Work:
-    """Return the sizes of a fit, at their worst where the data decide."""
+    """Return the sizes of a fit, assuming the worst where the data decide."""
     n_samples, n_features = rows.shape
     voted = n_samples if sample is None else len(sample)
     n_clusters = wishes.n_clusters or COUNT.first
@@ -515,7 +516,7 @@ def work_of(
 
 
 def _candidates(member: KSSMember, n_clusters: int) -> tuple[int, int | None]:
-    """Return the most candidates of a member, and the likely number if it differs."""
+    """Return a member's largest candidate count, and the likely one if it differs."""
     given: Any = member.n_candidates
     if given == "auto":
         return RULES.pieces[1] * n_clusters, sum(RULES.pieces) * n_clusters // 2
@@ -527,7 +528,8 @@ def _candidates(member: KSSMember, n_clusters: int) -> tuple[int, int | None]:
 def _n_trials(wishes: Wishes, rows: Rows) -> int:
     """Return how many numbers of directions may be tried.
 
-    Points in memory are looked at; of others it is known only when they are read.
+    Points in memory are inspected; for others, the answer is known only once they are
+    read.
     """
     n_clusters = wishes.n_clusters or COUNT.first
     numbers = len(tried_numbers(wishes, n_clusters, rows.shape))

@@ -1,4 +1,4 @@
-"""Stage 5, choose: of many cuts keep the one on which subspaces and votes agree."""
+"""Stage 5, choose: of many cuts, keep the one on which subspaces and votes agree."""
 
 from __future__ import annotations
 
@@ -34,44 +34,45 @@ if TYPE_CHECKING:
 # Clusters of different cuts that are scored together, and numbers that this may hold.
 _CLUSTERS_AT_ONCE = 160
 _SHARES_AT_ONCE = 2**24
-# Coordinates in subspaces that are held at once: what fits the cache of a core.
+# Coordinates in subspaces that are held at once: as many as fit in a core's cache.
 _BLOCK_ENTRIES = 2**19
-# Silhouettes of subspaces are moderate for images and near 1 for motions; measured
-# from 1.2 a difference among excellent ones does not outweigh all else.
+# Silhouettes of subspaces are moderate for images and near 1 for motions. Measuring
+# from 1.2 keeps a difference between excellent silhouettes from outweighing all else.
 _FROM = 1.2
-# Silhouettes of votes above 0.97 are all excellent; the logarithm must not tell them
-# apart.
+# Silhouettes of votes above 0.97 are all excellent; the logarithm must not distinguish
+# between them.
 _SMALLEST_DISSENT = 0.03
 # The terms of a score, and their exponents in the product.
 EXPONENTS = {"residual": 1.0, "overlap": 2.0, "dissent": 2.0}
-# Share of companions, relative to that of the best tenth of a cluster, from which a
-# point is placed firmly: planted points have at least 0.75, planted outliers at most
-# 0.55 (docs/experiments.md, "Outliers, dimensions, sizes").
+# A point is firmly placed from this share of companions on, relative to the share of
+# the best tenth of its cluster: planted points have at least 0.75, planted outliers at
+# most 0.55 (docs/experiments.md, "Outliers, dimensions, sizes").
 _FIRM = 2 / 3
-# A cluster of hardly more points than directions fits anything: its residual is raised
-# at most by this factor.
+# A cluster with hardly more points than directions fits anything. At least this share
+# of its points counts as free, so that its residual is raised by a factor of at most
+# 400.
 _SMALLEST_FREEDOM = 0.05
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What cuts are judged by; nothing here knows true labels.
+    """What cuts are judged by; it contains no true labels.
 
     Attributes
     ----------
     points : ndarray of shape (n_points, n_features)
         The data, or their leading coordinates.
     dims : tuple of int
-        Subspace dimensions at which clusters are fitted, ascending. Affine subspaces
-        of dimension 0 are centres. Without any, votes alone are asked.
+        Subspace dimensions at which clusters are fitted, ascending. Affine subspaces of
+        dimension 0 are centres. If empty, cuts are judged by votes alone.
     affine : bool
         Whether subspaces may miss the origin.
     outside : ndarray of shape (n_points,) or None
         Squared length of each point outside the given coordinates.
     member_labels : ndarray of shape (n_points, n_members) or None
-        Labels of ensemble members; a point's companions in them are asked.
+        Labels of the ensemble members, from which a point's companions are found.
     graph : csr_array of shape (n_points, n_points) or None
-        Where there are no members: the edges of a point are asked instead.
+        Used if there are no members: the edges of a point replace its companions.
 
     Examples
     --------
@@ -110,19 +111,20 @@ class CutScore:
     Attributes
     ----------
     residual : float
-        Geometric mean over dimensions of the mean squared distance of points to
-        the subspace of their cluster, each cluster's raised by
+        Geometric mean over dimensions of the mean squared distance of points to the
+        subspace of their cluster, where the residual of each cluster is raised by
         :math:`(1 - d / n_k)^{-2}` as in generalised cross-validation.
     overlap : float
-        1.2 - S with S the mean over points and dimensions of
-        :math:`(r' - r) / \max(r, r')`, r the squared distance to the own, r' to the
-        nearest other subspace: a silhouette of subspaces. Near 1.2 for a split class,
-        because both halves have the same subspace; in [0.2, 2.2].
+        1.2 - S, where S is the mean over points and dimensions of
+        :math:`(r' - r) / \max(r, r')`, r the squared distance to the point's own
+        subspace and r' that to the nearest other one: a silhouette of subspaces. Near
+        1.2 for a split class, because both halves have the same subspace; in
+        [0.2, 2.2].
     dissent : float
-        Geometric mean over clusters of :math:`1.03 - V_k`, :math:`V_k` the mean over
-        the points of cluster k of :math:`(a - b) / \max(a, b)`, a the share of their
-        cluster among their companions, b the largest share of another one: a silhouette
-        of votes. In [0.03, 2.03]; 1 where there are no votes.
+        Geometric mean over clusters of :math:`1.03 - V_k`, where :math:`V_k` is the
+        mean over the points of cluster k of :math:`(a - b) / \max(a, b)`, a the share
+        of their own cluster among their companions and b the largest share of another
+        cluster: a silhouette of votes. In [0.03, 2.03]; 1 if there are no votes.
 
     Examples
     --------
@@ -152,14 +154,14 @@ def score_cut(labels: NDArray[np.int64], evidence: Evidence) -> CutScore:
     Parameters
     ----------
     labels : ndarray of shape (n_points,)
-        In 0, ..., K - 1, each used, K at least 2.
+        In 0, ..., K - 1, each used, with K at least 2.
     evidence : Evidence
         What the cut is judged by.
 
     Returns
     -------
     CutScore
-        Its ``total`` is what cuts are compared by.
+        Cuts are compared by its ``total``.
 
     Notes
     -----
@@ -178,7 +180,7 @@ def score_cut(labels: NDArray[np.int64], evidence: Evidence) -> CutScore:
 
 
 def score_cuts(cuts: Sequence[NDArray[np.int64]], evidence: Evidence) -> list[CutScore]:
-    """Measure several partitions; together that takes less time than one by one."""
+    """Measure several partitions together, which is faster than one by one."""
     counts = [int(labels.max()) + 1 for labels in cuts]
     fits = _fit_qualities(cuts, counts, evidence)
     all_shares = _vote_shares(cuts, counts, evidence)
@@ -197,7 +199,7 @@ def score_cuts(cuts: Sequence[NDArray[np.int64]], evidence: Evidence) -> list[Cu
 def _vote_shares(
     cuts: Sequence[NDArray[np.int64]], counts: Sequence[int], evidence: Evidence
 ) -> Iterable[NDArray[np.floating] | None]:
-    """Return the shares of the clusters in the votes of each point, for each cut."""
+    """Return each cluster's share in the votes of each point, for each cut."""
     if evidence.member_labels is not None:
         return shares_of_cuts(evidence.member_labels, cuts, counts)
     if evidence.graph is not None:
@@ -211,14 +213,14 @@ def _vote_shares(
 def select_cut(
     cuts: Sequence[Cut], evidence: Evidence, score: Score = score_cut
 ) -> tuple[int, list[float]]:
-    """Score every cut; return the number of the best and all totals.
+    """Score every cut; return the index of the best, and all totals.
 
     Parameters
     ----------
     cuts : sequence of Cut
         At least one.
     evidence : Evidence
-        What they are judged by.
+        What the cuts are judged by.
     score : callable, default=score_cut
         ``score(labels, evidence)`` returns a number, or an object with ``total``;
         lower is better.
@@ -226,9 +228,9 @@ def select_cut(
     Returns
     -------
     best : int
-        The first of the lowest.
+        Index of the cut with the lowest total; the first of them if several tie.
     totals : list of float
-        One for each cut.
+        One per cut.
 
     Examples
     --------
@@ -245,7 +247,7 @@ def select_cut(
 
 
 def total_of(score: Any) -> float:
-    """Return the number that a score stands for; refuse what is none."""
+    """Return the number that a score stands for; refuse anything that is not one."""
     total = getattr(score, "total", score)
     if not isinstance(total, Real) or isnan(total):
         raise ValueError(
@@ -258,7 +260,7 @@ def total_of(score: Any) -> float:
 def fit_quality(
     labels: NDArray[np.int64], n_clusters: int, evidence: Evidence
 ) -> tuple[float, float]:
-    """Residual and silhouette of the subspaces of the clusters.
+    """Return the residual and the silhouette of the subspaces of the clusters.
 
     See :class:`CutScore` for their definitions.
     """
@@ -268,7 +270,7 @@ def fit_quality(
 def _fit_qualities(
     cuts: Sequence[NDArray[np.int64]], counts: Sequence[int], evidence: Evidence
 ) -> list[tuple[float, float]]:
-    """Residual and silhouette of several cuts; clusters they share are fitted once."""
+    """Return residuals and silhouettes of several cuts; fit shared clusters once."""
     if not evidence.dims:
         return [(1.0, 0.0)] * len(cuts)
     points, dims = evidence.points, usable_dims(evidence)
@@ -309,7 +311,7 @@ def _fit_qualities(
 
 
 def usable_dims(evidence: Evidence) -> tuple[int, ...]:
-    """Return the dimensions that leave at least one direction outside."""
+    """Return the dimensions that leave at least one direction outside the subspace."""
     most = max(1, evidence.points.shape[1] - 1)
     return tuple(sorted({min(dim, most) for dim in evidence.dims}))
 
@@ -347,7 +349,7 @@ def _residuals(
     dims: tuple[int, ...],
     evidence: Evidence,
 ) -> NDArray[np.floating]:
-    """Squared distances of rows to every subspace, (n_clusters, n_dims, n_rows)."""
+    """Return squared distances of rows to subspaces: (n_clusters, n_dims, n_rows)."""
     points = evidence.points[rows]
     n_clusters, n_features, dim = stacked.shape
     inside = stacked.transpose(0, 2, 1).reshape(-1, n_features) @ points.T
@@ -372,7 +374,7 @@ class Candidate:
     Attributes
     ----------
     origin : str
-        How it was made.
+        How the cut was made.
     n_neighbors : int
         Neighbours per point in its graph.
     score : float
@@ -414,9 +416,10 @@ class Chosen:
     embedding : ndarray of shape (n_samples, n_eigenvectors)
         Spectral embedding of the graph, rows of unit length.
     eigenvalues : ndarray
-        Of the normalised graph, one more than eigenvectors where there is one.
+        Eigenvalues of the normalised graph: one more than there are eigenvectors, if
+        there is one.
     candidates : tuple of Candidate
-        All cuts that were considered, best first; empty where there was one.
+        All cuts that were considered, best first; empty if there was only one.
     """
 
     labels: NDArray[np.int64]
@@ -430,9 +433,9 @@ class Chosen:
 def gather_evidence(
     plan: Plan, member_labels: NDArray[Any], seen: Coordinates | None = None
 ) -> Evidence:
-    """Bring together what cuts are judged by.
+    """Gather what cuts are judged by.
 
-    ``seen`` are the points that are judged; None is all of the plan.
+    ``seen`` are the points to judge by; None means all points of the plan.
     """
     seen = seen or plan.seen
     return Evidence(
@@ -452,16 +455,16 @@ def choose(
     Parameters
     ----------
     cuts : Cuts
-        All into the same number of clusters.
+        All with the same number of clusters.
     evidence : Evidence
     score : callable or None
-        ``score(labels, evidence)``, lower is better; None is :func:`score_cut`.
+        ``score(labels, evidence)``, lower is better; None means :func:`score_cut`.
     workers : Workers
 
     Returns
     -------
     Chosen or None
-        None where no way of cutting gave all clusters.
+        None if no way of cutting produced all clusters.
     """
     found = cuts.distinct()
     if not found:
@@ -503,7 +506,7 @@ def cut_and_choose(
     seed: int,
     workers: Workers,
 ) -> Chosen | None:
-    """Cut graphs of the votes in many ways and keep the best; None if none succeeds."""
+    """Cut graphs of the votes in many ways and keep the best; None if all ways fail."""
     tasks = [(q, n_clusters) for q in neighbors]
     cuts = cut(options.votes(ensemble), tasks, options, seed, workers)
     return choose(cuts, evidence, options.score, workers)
@@ -524,7 +527,7 @@ def judge_all(
 def _groups(
     labels: Sequence[NDArray[np.int64]],
 ) -> list[list[NDArray[np.int64]]]:
-    """Put together cuts that are scored at once: at least one."""
+    """Group cuts that are scored together; a group holds at least one."""
     groups: list[list[NDArray[np.int64]]] = []
     room = 0
     for one in labels:
@@ -543,7 +546,7 @@ def _judge_some(
     score: Score | None,
     number: int,
 ) -> list[Any]:
-    """Score some partitions; a function of the module, so that processes can."""
+    """Score some partitions; defined at module level so that processes can call it."""
     if score is None:
         return score_cuts(groups[number], evidence)
     return [score(labels, evidence) for labels in groups[number]]
@@ -552,10 +555,11 @@ def _judge_some(
 def firmly_voted(
     member_labels: NDArray[Any], labels: NDArray[np.int64], n_clusters: int
 ) -> NDArray[np.bool_]:
-    """Tell which points their companions in the members place firmly.
+    """Decide which points are firmly placed by their companions in the members.
 
-    They have at least two thirds of the share of their own cluster among companions
-    that the best tenth of the cluster has. Outliers have companions in all clusters.
+    For such a point, the share of its own cluster among its companions is at least two
+    thirds of that of the best tenth of the cluster. Outliers have companions in all
+    clusters.
     """
     shares = companion_shares(member_labels, labels, n_clusters)
     own = shares[np.arange(len(labels)), labels]
@@ -567,7 +571,7 @@ def firmly_voted(
 
 
 def choose_cost(work: Work) -> Stage:
-    """Score all cuts."""
+    """Estimate the cost of scoring all cuts."""
     cuts = work.n_graphs * RATES.cuts_per_graph
     seconds = 1e-9 * work.voted * cuts * RATES.judge / work.n_workers
     judged = 3 * work.n_workers * work.voted * work.n_features * work.width

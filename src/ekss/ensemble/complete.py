@@ -1,9 +1,10 @@
-"""Before the chain, where entries are missing: fill them in from the clusters.
+"""Before the chain, if entries are missing: fill them in from the clusters.
 
-Rows are filled in by one Gaussian for all, clustered, and filled in again by one
-subspace per cluster, which is fitted to the observed entries alone; and so on until the
-clusters stay the same. Where subspaces of clusters do not tell held-out entries better
-than the Gaussian for all, it is kept. The chain itself only ever sees complete rows.
+Rows are filled in by a single Gaussian for all of them, clustered, and filled in again
+by one subspace per cluster, which is fitted to the observed entries alone; this is
+repeated until the clusters stay the same. If the subspaces of the clusters do not
+predict held-out entries better than the single Gaussian, the Gaussian is kept. The
+chain itself only ever sees complete rows.
 """
 
 from __future__ import annotations
@@ -40,25 +41,28 @@ from ekss.runtime.workers import Workers
 class _Rules:
     """Constants of this stage."""
 
-    # Rows that are clustered to find the subspaces, at least and per cluster.
+    # Rows that are clustered to find the subspaces: a minimum, and a number per
+    # cluster.
     rows: int = 2000
     rows_per_cluster: int = 100
-    # Share of the observed entries by which models are compared and their standard
-    # errors are measured.
+    # Share of the observed entries on which models are compared and their standard
+    # errors measured.
     held: float = 0.05
-    # A Gaussian for all rows whose squared error is a larger share of the squares of
-    # the entries says nothing against subspaces of clusters that are not found yet.
+    # If the squared error of the single Gaussian is a larger share of the squared
+    # entries than this, it is no evidence against subspaces of clusters that are yet to
+    # be found.
     telling: float = 0.25
-    # Clusterings at most; the second one gains from dimensions that are estimated
-    # from better fillings (docs/experiments.md, "Missing entries").
+    # Maximum number of clusterings; the second one benefits from dimensions that are
+    # estimated from better fillings (docs/experiments.md, "Missing entries").
     rounds: int = 3
     likely: int = 2
-    # Directions that subspaces are given, by those that they are likely to have.
+    # Directions given to subspaces, as a multiple of those that they are likely to
+    # have.
     wide: int = 2
-    # Clusters are the same if they share so many of the points.
+    # Clusterings count as the same if they agree on this share of the points.
     same: float = 0.99
-    # Clusterings that the subspaces are started from, and the share of the points up
-    # to which two of them count as different.
+    # Clusterings from which the subspaces are started, and the share of points such
+    # that two of them count as different if they agree on less.
     starts: int = 8
     different: float = 0.95
 
@@ -68,16 +72,17 @@ _RULES = _Rules()
 
 @dataclass(frozen=True)
 class Begun:
-    """A clustering of filled rows, to fit subspaces to the observed entries from.
+    """A clustering of filled rows, from which subspaces are fitted to observed entries.
 
     Attributes
     ----------
     labels : sequence of ndarray of shape (n_samples,)
         Clusterings, the best one first.
     rank : int
-        Dimension of the subspaces of the rows, the largest that it may be.
+        Largest dimension that the subspaces of the rows may have.
     unit, affine : bool
-        Whether rows are scaled to unit length, and subspaces may miss the origin.
+        Whether rows are scaled to unit length, and whether subspaces may miss the
+        origin.
     """
 
     labels: Sequence[NDArray[np.int64]]
@@ -98,13 +103,13 @@ def complete(
     Parameters
     ----------
     rows : ndarray of shape (n_samples, n_features)
-        With NaN for missing entries.
+        Rows, with NaN for missing entries.
     cluster : callable
         Clusters filled rows.
     n_clusters : int
-        About how many clusters there are: more need more rows.
+        Approximate number of clusters: more clusters need more rows.
     seed : int
-        Draws the rows that are clustered, where there are many.
+        Seed for drawing the rows that are clustered, if there are many.
     workers : Workers
 
     Returns
@@ -115,7 +120,7 @@ def complete(
     sample = draw_sample(len(rows), clustered_rows(len(rows), n_clusters), seed)
     some = rows if sample is None else rows[sample]
     with workers.stage("missing entries"):
-        # Holes may have been drawn by the seed itself, and would be drawn again.
+        # Holes may have been drawn with the seed itself, and would be drawn again.
         own = np.random.SeedSequence(seed, spawn_key=(0, 1))
         held = hold_out(some, _RULES.held, np.random.default_rng(own))
         found, unaware = _by_clusters(held, some, cluster)
@@ -130,9 +135,10 @@ def _by_clusters(
     rows: NDArray[np.floating],
     cluster: Callable[[NDArray[np.floating]], Begun],
 ) -> tuple[Completion, Completion]:
-    """Return one Gaussian for all rows or one per cluster, by held-out entries.
+    """Return one Gaussian for all rows or one per cluster, chosen by held-out entries.
 
-    Fitted to all entries first; then the same without those that are held out.
+    The first model returned is fitted to all entries, the second to all but the
+    held-out ones.
     """
     for_all = fit_one(held)
     filled_for_all = for_all(held.rows)
@@ -166,21 +172,21 @@ def clustered_rows(n_samples: int, n_clusters: int) -> int:
 
 
 def complete_cost(work: Work, small: Estimate) -> Stage:
-    """Cluster some rows ``small`` times, fit subspaces to them, then to all rows."""
+    """Estimate the cost of small fits to some rows, and of subspaces for all rows."""
     n_features, n_clusters = work.n_features, work.n_clusters
     rows = clustered_rows(work.voted, n_clusters)
     rank = min(work.dim, _RULES.wide * (work.likely_dim or work.dim))
     of_clusters = n_features, n_clusters, rank
     multiplied = work_of_one(rows, n_features)
-    # Clusters that no row leaves are tried first: as if there were one.
+    # Clusters that no row leaves are tried first, at the cost of a single cluster.
     multiplied += work_of_refining(rows, n_features, 1, rank)
     multiplied += _RULES.likely * work_of_mixture(rows, *of_clusters)
     if rows < work.voted:
         multiplied += work_of_refining(work.voted, *of_clusters)
     multiplied += work_of_filling(work.voted, *of_clusters)
     seconds = _RULES.likely * small.seconds + 1e-9 * RATES.moment * multiplied
-    # Entries in float64 before and after filling in, with their mask; and the rows
-    # likewise.
+    # Entries in float64 before and after filling in, with their mask; and the same for
+    # the rows.
     held = work.voted * n_features * (3 * 8 + 1 + 2 * work.itemsize)
     stages = (stage.bytes for stage in small.stages.values())
     return Stage(seconds, held + max(bytes_of_blocks(), *stages))
@@ -203,7 +209,7 @@ def _scale_of(rows: NDArray[np.floating]) -> float:
 
 
 def _check_columns(rows: NDArray[np.floating]) -> None:
-    """Refuse a feature of which nothing is known."""
+    """Refuse a feature that has no observed entry."""
     empty = np.isnan(rows).all(axis=0)
     if empty.any():
         raise ValueError(

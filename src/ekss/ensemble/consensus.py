@@ -1,8 +1,8 @@
 """The chain of a consensus: any clusterers vote, the votes are cut, a cut is chosen.
 
-The members are clusterers of scikit-learn's kind, each fitted to rows, columns and
-parameters of its own. What follows, graphs, cuts, the choice among them and further
-rows, is that of :mod:`ekss.ensemble.chain`.
+The members are scikit-learn clusterers, each fitted to its own rows, columns and
+parameters. Everything that follows (graphs, cuts, the choice among them, and further
+rows) works as in :mod:`ekss.ensemble.chain`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from ekss.runtime.workers import Workers
 
 IntRange = tuple[int, int]
 
-# What clusters are judged by beside the votes: their centres, their linear subspaces,
+# What clusters are judged by besides the votes: their centres, their linear subspaces,
 # or nothing.
 GEOMETRIES = ("centers", "subspaces", None)
 
@@ -59,16 +59,16 @@ GEOMETRIES = ("centers", "subspaces", None)
 class _Rules:
     """Constants of the consensus."""
 
-    # Clusters of a member for each cluster that is sought, and points of such a piece
-    # at least.
+    # Clusters per member, as a multiple of the number of clusters sought, and the
+    # minimum number of points in such a piece.
     pieces: tuple[int, int] = (4, 8)
     least_points: int = 5
-    # Share of the rows that members without random numbers are fitted to.
+    # Share of the rows to which members that draw no random numbers are fitted.
     share_of_rows: float = 0.5
-    # Discord beside dissent may be 0, where all members say the same; it counts from
-    # here, so that no logarithm is infinite.
+    # Discord, unlike dissent, may be 0 if all members agree; it counts from here, so
+    # that no logarithm is infinite.
     smallest_discord: float = 1e-3
-    # Where members cannot tell further rows apart, so many nearest rows do.
+    # Number of nearest rows that decide if members cannot predict further rows.
     neighbors: int = 5
 
 
@@ -86,17 +86,17 @@ class Bagging:
     Attributes
     ----------
     estimators : tuple
-        Clusterers; members take turns among their clones.
+        Clusterers; members are clones of each in turn.
     n_clusters : tuple of int, "auto" or None
-        Smallest and largest number of clusters of a member; "auto" is several for each
-        cluster that is sought, and None leaves the estimators as they are.
+        Smallest and largest number of clusters per member; "auto" takes several times
+        the number of clusters sought, and None leaves the estimators as they are.
     max_samples : float or "auto"
-        Share of the rows that a member is fitted to; "auto" is all of them for
+        Share of the rows that a member is fitted to; "auto" uses all rows for
         estimators that draw random numbers, and half of them for others.
     max_features : float
-        Share of the columns.
+        Share of the columns that a member is fitted to.
     parameters : mapping
-        Further parameters and what their values are drawn from.
+        Further parameters, and what their values are drawn from.
     """
 
     estimators: tuple[Any, ...]
@@ -106,7 +106,7 @@ class Bagging:
     parameters: Mapping[str, Any] | None = None
 
     def settled(self, n_clusters: int, n_samples: int) -> Bagging:
-        """Return the same with the number of clusters that "auto" stands for."""
+        """Return a copy with "auto" replaced by a range of numbers of clusters."""
         if self.n_clusters != "auto":
             return self
         share = min(map(self.share_of_rows, self.estimators))
@@ -118,14 +118,14 @@ class Bagging:
     def share_of_rows(self, estimator: Any) -> float:
         """Return the share of the rows that members of this kind are fitted to.
 
-        Without random numbers, all of them would say the same of the same rows.
+        Without random numbers, all such members would cluster the same rows alike.
         """
         if self.max_samples != "auto":
             return float(self.max_samples)
         return 1.0 if _own_names(estimator, "random_state") else RULES.share_of_rows
 
     def judging(self, guess: int) -> Bagging:
-        """Return members that cannot split clusters: they have at most as many."""
+        """Return members that cannot split clusters: they have at most ``guess``."""
         if self.n_clusters is None:
             return self
         return replace(self, n_clusters=(max(min(2, guess), 3 * guess // 4), guess))
@@ -140,9 +140,9 @@ class FittedMember:
     estimator : object
         The fitted clusterer.
     rows, columns : ndarray of int or None
-        What it was fitted to; None is all.
+        What the member was fitted to; None means all.
     labels : ndarray of int
-        Of the rows it was fitted to; negative for noise.
+        Labels of the rows it was fitted to; negative for noise.
     """
 
     estimator: Any
@@ -152,7 +152,7 @@ class FittedMember:
 
     @property
     def can_predict(self) -> bool:
-        """Whether it can tell the clusters of further rows."""
+        """Whether the member can predict the clusters of further rows."""
         return hasattr(self.estimator, "predict")
 
     def predict(self, X: NDArray[np.floating]) -> NDArray[np.integer]:
@@ -162,7 +162,7 @@ class FittedMember:
         return found
 
     def votes(self, X: NDArray[np.floating]) -> NDArray[np.int32]:
-        """Return the labels of all rows of the fit, -1 for those it says nothing of."""
+        """Return the labels of all rows of the fit, -1 for rows without a vote."""
         if self.rows is None:
             return np.maximum(self.labels, -1).astype(np.int32)
         if self.can_predict:
@@ -175,7 +175,7 @@ class FittedMember:
 def fit_member(
     X: NDArray[np.floating], bagging: Bagging, seed: int, number: int
 ) -> FittedMember:
-    """Fit one member: a function of the data, the seed and its number."""
+    """Fit one member, determined by the data, the seed and its number alone."""
     rng = np.random.default_rng([seed, number])
     estimator = clone(bagging.estimators[number % len(bagging.estimators)])
     rows = _drawn(len(X), bagging.share_of_rows(estimator), 2, rng)
@@ -207,19 +207,19 @@ def fit_member(
 def count_parameter(estimator: Any) -> str | None:
     """Return the parameter that holds the number of clusters; None if there is none.
 
-    In a pipeline it is that of the last step which has one.
+    In a pipeline, it is that of the last step that has one.
     """
     found = _own_names(estimator, "n_clusters")
     if found:
         return found[-1]
-    # Mixture models name it otherwise.
+    # Mixture models use another name for it.
     return "n_components" if "n_components" in estimator.get_params() else None
 
 
 def _own_names(estimator: Any, ending: str) -> list[str]:
     """Return the parameters of an estimator, or of its parts, that have this name.
 
-    Those of the last step of a pipeline come last.
+    Parameters of the last step of a pipeline come last.
     """
     names = estimator.get_params()
     return [name for name in names if name.split("__")[-1] == ending]
@@ -228,8 +228,8 @@ def _own_names(estimator: Any, ending: str) -> list[str]:
 def _drawn(
     count: int, share: float, fewest: int, rng: np.random.Generator
 ) -> NDArray[np.int64] | None:
-    """Draw a share of so many things, ascending; None is all of them."""
-    # A share that stands for a number is a little above it at times.
+    """Draw a share of ``count`` indices, in ascending order; None means all of them."""
+    # A share that stands for a whole number is sometimes slightly above it.
     size = min(count, max(fewest, ceil(share * count - 1e-6)))
     if size == count:
         return None
@@ -244,7 +244,7 @@ def run_clusterers(
     count: int,
     so_far: Ensemble | None,
 ) -> Ensemble:
-    """Return an ensemble of so many members, which begins with those so far."""
+    """Return an ensemble of ``count`` members that begins with those run so far."""
     labels = [] if so_far is None else list(so_far.labels.T)
     models = () if so_far is None else so_far.models
     first = len(labels)
@@ -264,27 +264,28 @@ def run_clusterers(
 def _run_one(
     X: NDArray[np.floating], bagging: Bagging, seed: int, first: int, number: int
 ) -> tuple[NDArray[np.int32], FittedMember]:
-    """Fit a member and let it vote; a function of the module, so that processes can."""
+    """Fit a member and let it vote; at module level, so that processes can call it."""
     member = fit_member(X, bagging, seed, first + number)
     return member.votes(X), member
 
 
 @dataclass(frozen=True)
 class Consensus:
-    """What a consensus comes to.
+    """The result of a consensus.
 
     Attributes
     ----------
     labels : ndarray of shape (n_samples,)
-        Cluster of each point; -1 where no member puts it into a cluster.
+        Cluster of each point; -1 if no member puts it into a cluster.
     ensemble : Ensemble
-        Votes of the members, -1 where they say nothing.
+        Votes of the members; -1 where a member does not vote.
     chosen : Chosen
-        The cut of lowest score, and the others.
+        The cut with the lowest score, and the other candidates.
     n_clusters : int
         Number of clusters.
     counts : tuple of Count
-        Numbers of clusters that were compared, best first; empty if it was given.
+        Numbers of clusters that were compared, best first; empty if the number was
+        given.
     """
 
     labels: NDArray[np.int64]
@@ -307,13 +308,13 @@ def agree(
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
-        Rows, as members see them.
+        The rows as members see them.
     wishes : Wishes
-        ``n_clusters``, ``n_members``, ``n_neighbors`` and ``cut`` are heeded.
+        ``n_clusters``, ``n_members``, ``n_neighbors`` and ``cut`` are used.
     bagging : Bagging
-        How members differ.
+        How members differ from each other.
     geometry : {"centers", "subspaces", None}
-        What cuts are judged by beside the votes.
+        What cuts are judged by besides the votes.
     seed : int
     workers : Workers
 
@@ -351,7 +352,7 @@ def consensus_of(
     seed: int,
     workers: Workers,
 ) -> Consensus:
-    """Cut votes that are there into clusters; without rows, votes alone judge."""
+    """Cut existing votes into clusters; without rows, judge cuts by votes alone."""
     n_samples = len(ensemble.labels)
     neighbors = cut_neighbors(wishes, n_samples, n_clusters)
     chosen = None
@@ -382,7 +383,7 @@ def evidence_of(
     n_clusters: int,
     geometry: str | None,
 ) -> Evidence:
-    """Bring together what cuts are judged by."""
+    """Gather what cuts are judged by."""
     if X is None or geometry is None:
         nothing = np.empty((len(member_labels), 0))
         return Evidence(nothing, (), member_labels=member_labels)
@@ -403,14 +404,14 @@ class VoteScore:
     ----------
     residual : float
         Mean squared distance of points to the centre of their cluster, as in
-        :class:`ekss.ensemble.CutScore`; 1 where votes alone are asked.
+        :class:`ekss.ensemble.CutScore`; 1 if cuts are judged by votes alone.
     dissent : float
-        One less the silhouettes of votes, as there. It holds clusters apart that the
-        members hold apart, however small they are.
+        One minus the silhouettes of votes, as in the same class. It keeps clusters
+        apart that the members keep apart, however small they are.
     discord : float
-        One less the mean normalised mutual information of cut and members
-        (:func:`ekss.graph.shared_information`). It prefers the cut that tells most of
-        what all members say.
+        One minus the mean normalised mutual information of the cut and the members
+        (:func:`ekss.graph.shared_information`). It favours the cut that captures most
+        of what all members say.
     """
 
     residual: float
@@ -425,7 +426,7 @@ class VoteScore:
 
 
 def score_votes(labels: NDArray[np.int64], evidence: Evidence) -> VoteScore:
-    """Measure a partition by what it has in common with the members, and by centres."""
+    """Score a partition by the information it shares with members, and by centres."""
     members = evidence.member_labels
     assert members is not None  # a consensus has members
     score = score_cut(labels, evidence)
@@ -435,7 +436,7 @@ def score_votes(labels: NDArray[np.int64], evidence: Evidence) -> VoteScore:
 
 
 def _judged_by_votes(options: CutOptions, geometry: str | None) -> CutOptions:
-    """Return options with the score of this module, where the user has none."""
+    """Return options with the score of this module, unless the user gave one."""
     if options.score is not None or geometry == "subspaces":
         return options
     settled: CutOptions = clone(options).set_params(score=score_votes)
@@ -469,8 +470,8 @@ def _find_counts(
 ) -> tuple[Count, ...]:
     """Score numbers of clusters on some of the rows, as EKSS does; best first.
 
-    By dissent, not by discord: members have more clusters than are sought, so that
-    cuts into more clusters share more information with them.
+    Dissent is used rather than discord: members have more clusters than are sought, so
+    that cuts into more clusters share more information with them.
     """
     sample = draw_sample(len(X), COUNT.rows, seed)
     few = X if sample is None else X[sample]
@@ -480,7 +481,7 @@ def _find_counts(
     def score_around(guess: int) -> tuple[Count, ...]:
         members = bagging.settled(guess, len(few))
         ensemble = run_clusterers(few, members, seed, quiet, n_members, None)
-        # Other draws than those of the members.
+        # Random draws that differ from those of the members.
         judges = run_clusterers(
             few, members.judging(guess), seed + 1, quiet, ceil(n_members / 2), None
         )
@@ -495,17 +496,17 @@ def _find_counts(
 
 @dataclass(frozen=True)
 class Assignment:
-    """How further rows get their clusters.
+    """How further rows are assigned to clusters.
 
-    By the clusters that members put them into, as naive Bayes weighs them; or, where
-    members cannot tell, by the nearest rows that were voted on.
+    The clusters that members put a row into are weighed by naive Bayes; if members
+    cannot predict, the nearest rows that were voted on decide.
 
     Attributes
     ----------
     models : tuple of FittedMember
-        Members that are asked; empty where the nearest rows are.
+        Members that are asked; empty if the nearest rows decide.
     guess : object
-        The fitted classifier of labels of members, or of rows.
+        The fitted classifier, of member labels or of rows.
     """
 
     models: tuple[FittedMember, ...]
@@ -517,9 +518,9 @@ class Assignment:
             found: NDArray[Any] = self.guess.predict(block)
             return found
         labels = np.stack([model.predict(block) for model in self.models], axis=1)
-        # The last is for rows of which a member says nothing.
+        # The last category is for rows on which a member does not vote.
         n_labels = self.guess.n_categories_ - 1
-        # Labels that the fit has not seen say nothing, as noise does.
+        # Labels that did not occur in the fit carry no vote, just like noise.
         unknown = (labels < 0) | (labels > n_labels)
         return most_likely(self.guess, np.where(unknown, n_labels, labels))
 
@@ -527,11 +528,11 @@ class Assignment:
 def learn_assignment(
     X: NDArray[np.floating], ensemble: Ensemble, labels: NDArray[np.int64]
 ) -> Assignment:
-    """Learn from clustered rows how to assign further ones."""
+    """Learn from clustered rows how to assign further rows."""
     models, voted = ensemble.models, labels >= 0
     if models and all(model.can_predict for model in models):
         n_labels = ensemble.labels.max(axis=0) + 1
-        # One more for rows of which a member says nothing.
+        # One more label, for rows on which a member does not vote.
         votes = np.where(ensemble.labels < 0, n_labels, ensemble.labels)
         voters = learn_voters(votes[voted], labels[voted], n_labels + 1)
         return Assignment(models, voters)
@@ -552,10 +553,10 @@ def check_memory(
     memory_limit: Any,
     workers: Workers,
 ) -> None:
-    """Refuse a consensus that wants more memory than there is.
+    """Refuse a consensus that needs more memory than there is.
 
-    What members need while they run, and keep beside their labels, is theirs to know:
-    it is not counted.
+    What members need while they run, and what they keep besides their labels, cannot be
+    known here and is not counted.
     """
     work = work_of(wishes, bagging, rows, sample, workers)
     cost = partial(estimate, geometry=geometry)
@@ -575,7 +576,7 @@ def work_of(
     sample: NDArray[np.int64] | None,
     workers: Workers,
 ) -> Work:
-    """Return the sizes of a consensus, at their worst where the data decide."""
+    """Return the sizes of a consensus, assuming the worst where the data decide."""
     n_samples, n_features = rows.shape
     voted = n_samples if sample is None else len(sample)
     n_clusters = wishes.n_clusters or COUNT.first
@@ -601,7 +602,7 @@ def work_of(
 
 
 def estimate(work: Work, geometry: str | None) -> Estimate:
-    """Add up the bytes of a consensus beside those of its members; no time is known."""
+    """Add up the bytes of a consensus, without its members; its time is unknown."""
     data = work.n_samples * work.n_features * work.itemsize
     labels = 4 * work.voted * work.n_members
     # Labels in the models and in the ensemble, and the rows of a sample.
@@ -612,11 +613,11 @@ def estimate(work: Work, geometry: str | None) -> Estimate:
     graph = 12 * work.voted * work.n_neighbors
     stages = {
         "members": labels,
-        # Labels are turned round for the kernels before they become bytes.
+        # Labels are transposed for the kernels before they become bytes.
         "votes": votes_cost(judged).bytes + 2 * labels,
         "cuts": cut_cost(judged).bytes + 2 * labels,
         "choice": choose_cost(judged).bytes + 2 * labels,
-        # Naive Bayes has them with noise as a label, of voted rows, as wide integers.
+        # Naive Bayes holds the labels of voted rows as wide integers, noise included.
         "assignment": graph + 5 * labels,
     }
     if work.voted < work.n_samples:

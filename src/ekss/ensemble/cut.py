@@ -1,4 +1,4 @@
-"""Stage 4, cut: votes become sparse graphs, and graphs are cut in many ways."""
+"""Stage 4, cut: turn votes into sparse graphs, and cut the graphs in many ways."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ _RESTARTS = 5
 
 @dataclass(frozen=True)
 class Cut:
-    """One way to cut.
+    """One way of cutting a graph.
 
     Attributes
     ----------
     labels : ndarray of shape (n_points,)
         Cluster of each point, numbered in order of first appearance.
     origin : str
-        How it was made, for people.
+        How the cut was made, in readable form.
 
     Examples
     --------
@@ -88,9 +88,10 @@ class CutPool:
     cuts : tuple of Cut
         All different, all with ``n_clusters`` clusters; may be empty.
     embedding : SpectralEmbedding
-        Of the graph after stray components were bridged, for the points in it.
+        Embedding of the graph after stray components were bridged, without the points
+        that have no edge.
     in_cut : ndarray of shape (n_points,), bool
-        Which points the embedding has; the others have no edge at all.
+        Which points are in the embedding; the others have no edge at all.
 
     Examples
     --------
@@ -119,7 +120,7 @@ def kmeans_cuts(
     n_clusters: int,
     rng: np.random.Generator,
 ) -> Iterator[tuple[str, NDArray[np.integer]]]:
-    """K-means on unit rows of K, 1.25 K, 1.5 K and 2 K eigenvectors."""
+    """Run k-means on unit rows of K, 1.25 K, 1.5 K and 2 K eigenvectors."""
     for factor in _MORE_EIGENVECTORS:
         count = ceil(factor * n_clusters)
         if count <= vectors.shape[1]:
@@ -153,7 +154,7 @@ def merged_cuts(
     n_clusters: int,
     rng: np.random.Generator,
 ) -> Iterator[tuple[str, NDArray[np.integer]]]:
-    """K-means with 1.5 K, 2 K and 3 K clusters, merged until K are left."""
+    """Run k-means with 1.5 K, 2 K and 3 K clusters, and merge until K are left."""
     for factor in _MORE_PIECES:
         pieces = ceil(factor * n_clusters)
         if n_clusters < pieces < len(vectors) and vectors.shape[1] > n_clusters:
@@ -186,14 +187,14 @@ def candidate_cuts(
     cutters : sequence of callables, default=CUTTERS
         ``cutter(graph, vectors, n_clusters, rng)`` yields pairs (origin, labels);
         ``vectors`` are up to 2 K + 1 leading eigenvectors of the normalised graph.
-        Write your own to try another way; cuts with empty clusters are dropped. The
-        generator of a cutter depends on `random_state` and on the cutter's name
-        alone, so that its cuts stay the same whichever others there are. Cutters of
-        one name draw the same numbers.
+        Write your own to try another way of cutting; cuts with empty clusters are
+        dropped. The random generator of a cutter depends only on `random_state` and on
+        the cutter's name, so that its cuts stay the same whichever other cutters there
+        are. Cutters with the same name draw the same numbers.
     bridge : callable or None, default=None
         As in :func:`ekss.graph.spectral_labels`; connects stray components.
     random_state : int or None, default=None
-        Seed of solver and k-means.
+        Seed of the eigensolver and of k-means.
 
     Returns
     -------
@@ -219,8 +220,8 @@ def cut_graph(
 ) -> CutPool:
     """Cut a graph that is known to be symmetric, non-negative, without a diagonal."""
     n_points = graph.shape[0]
-    # Points that no bridge reaches are no reason for a warning: other graphs of the
-    # same points may reach them, and the score sees what is lost.
+    # Points that no bridge reaches do not justify a warning: other graphs of the same
+    # points may reach them, and the score reflects what is lost.
     settled = settle_components(graph, min(2 * n_clusters, n_points), bridge)
     in_cut = settled.group_of >= 0
     part = settled.graph if in_cut.all() else settled.graph[in_cut][:, in_cut]
@@ -242,7 +243,7 @@ def cut_graph(
 
 
 def _own_generator(cutter: Any, seed: int) -> np.random.Generator:
-    """Return the generator of a cutter: of its own name, or of that of its class."""
+    """Return a generator seeded by the name of the cutter, or else of its class."""
     while isinstance(cutter, partial):
         cutter = cutter.func
     name = getattr(cutter, "__name__", type(cutter).__name__)
@@ -255,7 +256,7 @@ Gain = Callable[[NDArray[np.float64], NDArray[np.float64], slice], NDArray[np.fl
 def ncut_gain(
     links: NDArray[np.float64], sizes: NDArray[np.float64], rows: slice
 ) -> NDArray[np.float64]:
-    """Return by how much merging some pieces with each lowers the normalised cut."""
+    """Return how much merging some pieces with each piece lowers the normalised cut."""
     degrees = np.maximum(links.sum(axis=1), np.finfo(float).tiny)
     own = np.diagonal(links)
     share = own / degrees
@@ -266,20 +267,20 @@ def ncut_gain(
 def mean_link(
     links: NDArray[np.float64], sizes: NDArray[np.float64], rows: slice
 ) -> NDArray[np.float64]:
-    """Mean edge between some pieces and each, over all pairs of their points."""
+    """Return the mean edge between some pieces and each, over all pairs of points."""
     return links[rows] / (sizes[rows, None] * sizes)
 
 
 def merge_pieces(
     graph: csr_array, labels: NDArray[np.integer], n_clusters: int, gain: Gain
 ) -> NDArray[np.int64]:
-    """Merge the pair of pieces of largest gain until ``n_clusters`` are left."""
+    """Merge the pair of pieces with the largest gain until ``n_clusters`` are left."""
     labels = number_by_appearance(labels)
     n_pieces = int(labels.max()) + 1
     links = cluster_links(graph, labels, n_pieces)
     sizes = np.bincount(labels).astype(np.float64)
     piece_of = np.arange(n_pieces)
-    # Minus infinity is the gain of a piece with itself, or with one that is gone.
+    # The gain of a piece with itself, or with one that is gone, is minus infinity.
     never = np.where(np.eye(n_pieces, dtype=bool), -np.inf, 0.0)
     gains = gain(links, sizes, slice(None)) + never
     for _ in range(n_pieces - n_clusters):
@@ -305,7 +306,7 @@ def _kmeans(
 class _Rules:
     """Constants of this stage."""
 
-    # Up to so many points all pairs are affordable; beyond, likely pairs are looked at.
+    # Up to this many points all pairs are compared; beyond, only likely pairs.
     most_for_pairs: int = 50_000
 
 
@@ -318,20 +319,21 @@ class CutOptions(BaseEstimator):
     Parameters
     ----------
     divide_by_size : bool, default=True
-        Divide votes by the size of the base cluster they come from; False is the
-        paper's vote.
+        Whether to divide votes by the size of the base cluster they come from; False
+        gives the paper's vote.
     cutters : sequence of callables, default=None
-        Ways of cutting a graph; None is :data:`ekss.ensemble.CUTTERS`. See
-        :func:`ekss.ensemble.candidate_cuts` for writing one.
+        Ways of cutting a graph; None means :data:`ekss.ensemble.CUTTERS`. See
+        :func:`ekss.ensemble.candidate_cuts` for how to write one.
     score : callable, default=None
-        ``score(labels, evidence)``, lower is better; None is
+        ``score(labels, evidence)``, lower is better; None means
         :func:`ekss.ensemble.score_cut`.
     pairs : {"auto", "all", "likely"}, default="auto"
-        Which pairs of points are compared for a graph: all of them, or those that share
-        base clusters often. "auto" is all up to 50000 points, then the likely ones.
+        Which pairs of points are compared to build a graph: all of them, or those that
+        often share base clusters. "auto" means all up to 50000 points, and likely pairs
+        beyond.
     labels_dir : path, default=None
-        Directory in which the labels of the members are kept as a memory map while
-        their votes are counted, and afterwards; None keeps them in memory.
+        Directory in which the labels of the members are kept as a memory map, while
+        their votes are counted and afterwards; None keeps them in memory.
 
     Examples
     --------
@@ -378,7 +380,7 @@ class CutOptions(BaseEstimator):
         )
 
     def looks_at_all_pairs(self, n_samples: int) -> bool:
-        """Tell whether all pairs of so many points are compared.
+        """Decide whether all pairs of ``n_samples`` points are compared.
 
         Parameters
         ----------
@@ -388,7 +390,7 @@ class CutOptions(BaseEstimator):
         Returns
         -------
         all_pairs : bool
-            False where candidates for neighbours are found approximately.
+            False if candidates for neighbours are found approximately.
         """
         if self.pairs == "auto":
             return n_samples <= RULES.most_for_pairs
@@ -409,7 +411,7 @@ class Cuts:
     neighbours : Neighbours
         Strongest votes of each point, as many as the densest graph needs.
     tasks : tuple of (int, int)
-        Number of neighbours and of clusters, of each pool.
+        Numbers of neighbours and of clusters, for each pool.
     pools : tuple of CutPool
         Candidate cuts of each task.
     """
@@ -423,7 +425,7 @@ class Cuts:
         return symmetric_graph(self.neighbours, self.tasks[number][0])
 
     def distinct(self) -> list[tuple[int, Cut]]:
-        """All different cuts, each with the number of the first task that gave it."""
+        """Return all distinct cuts, each with the index of the first task giving it."""
         return distinct_cuts([pool.cuts for pool in self.pools])
 
 
@@ -440,7 +442,7 @@ def cut(
     ----------
     votes : Votes
     tasks : sequence of (int, int)
-        Number of neighbours and of clusters; at least one.
+        Pairs of a number of neighbours and a number of clusters; at least one.
     options : CutOptions
     seed : int
     workers : Workers
@@ -463,7 +465,7 @@ def cut_once(
     seed: int,
     workers: Workers,
 ) -> tuple[SpectralResult, csr_array]:
-    """Make the paper's cut of one graph; return it with the graph."""
+    """Cut one graph as the paper does; return the cut and the graph."""
     graph = symmetric_graph(nearest(votes, q, options, seed, workers), q)
     with workers.stage("spectral cut"):
         found = spectral_labels(
@@ -489,7 +491,7 @@ def nearest(
 
 
 def distinct_cuts(pools: Sequence[Sequence[Cut]]) -> list[tuple[int, Cut]]:
-    """All different cuts, each with the number of the first graph that gave it."""
+    """Return all distinct cuts, each with the index of the first graph that gave it."""
     seen: dict[bytes, tuple[int, Cut]] = {}
     for number, cuts in enumerate(pools):
         for one in cuts:
@@ -505,7 +507,7 @@ def _cut_one(
     seed: int,
     number: int,
 ) -> CutPool:
-    """Cut the graph of one task; a function of the module, so that processes can."""
+    """Cut the graph of one task; at module level, so that processes can call it."""
     q, n_clusters = tasks[number]
     graph = symmetric_graph(neighbours, q)
     return cut_graph(graph, n_clusters, cutters, bridge_by_votes(votes, q), seed)
@@ -516,13 +518,13 @@ def labels_of(cuts: Sequence[tuple[int, Cut]]) -> list[NDArray[np.int64]]:
     return [one.labels for _, one in cuts]
 
 
-# Pairs that are looked at per point where not all are: half a window in every tree, and
+# Pairs compared per point if not all pairs are: half a window in every tree, and
 # friends with their friends.
 _LIKELY_PAIRS = N_TREES * WINDOW // 2 + FRIENDS * (FRIENDS + 1)
 
 
 def votes_cost(work: Work) -> Stage:
-    """Find the strongest votes of each point."""
+    """Estimate the cost of finding the strongest votes of each point."""
     n, q, workers = work.voted, work.n_neighbors, work.n_workers
     each = n * n / 2 * RATES.vote
     lists: float = n * q * (12 * workers + 36)
@@ -534,10 +536,10 @@ def votes_cost(work: Work) -> Stage:
 
 
 def cut_cost(work: Work) -> Stage:
-    """Cut all graphs in all ways."""
+    """Estimate the cost of cutting all graphs in all ways."""
     n, q = work.voted, work.n_neighbors
     vectors = 8 * (work.n_clusters + 1)
-    # An edge is held in several forms of the graph, a vector in several of the solver.
+    # The graph holds each edge in several forms, the solver each vector in several.
     at_once = min(work.n_graphs, work.n_workers)
     graphs = n * at_once * (100 * q + 16 * vectors)
     held = work.after_members + 12 * n * q + graphs + pools_bytes(work)
@@ -545,13 +547,13 @@ def cut_cost(work: Work) -> Stage:
 
 
 def cuts_seconds(work: Work, n_points: int) -> float:
-    """Time to cut all graphs of so many points."""
+    """Return the time it takes to cut all graphs of ``n_points`` points."""
     rounds = -(-work.n_graphs // work.n_workers)
     each = RATES.cut + RATES.cut_vector * work.n_clusters
     return 1e-9 * rounds * (RATES.cut_start + n_points * each)
 
 
 def pools_bytes(work: Work) -> float:
-    """Bytes of the candidate cuts and embeddings of all graphs."""
+    """Return the bytes of the candidate cuts and embeddings of all graphs."""
     each = 8 * (work.n_clusters + 2 + RATES.cuts_per_graph)
     return work.voted * work.n_graphs * each

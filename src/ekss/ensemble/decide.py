@@ -1,10 +1,10 @@
 """Stage 2, decide: settle from the data what the user leaves automatic.
 
 Decisions are made in two steps. :func:`settle` comes before the rows are prepared: it
-finds the number of clusters, tells linear from affine subspaces, and chooses the
-directions in which points are whitened, by trial ensembles on some of the rows.
-:func:`decide` comes after: it looks at the prepared points alone, and adds dimensions,
-coordinates and numbers of neighbours.
+finds the number of clusters, decides between linear and affine subspaces, and chooses
+the directions in which points are whitened, by trial ensembles on some of the rows.
+:func:`decide` comes afterwards: it looks only at the prepared points, and adds
+dimensions, coordinates and numbers of neighbours.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ from ekss.runtime.workers import Workers
 
 @dataclass(frozen=True)
 class Wishes:
-    """What the user asks for, checked; None stands for "auto".
+    """What the user asks for, already checked; None stands for "auto".
 
     Attributes
     ----------
@@ -69,22 +69,22 @@ class Wishes:
     dims : tuple of int or None
         Smallest and largest dimension of the subspaces.
     n_members : int or None
-        Members that vote.
+        Number of members that vote.
     member : KSSMember or callable
-        How one of them is made.
+        How a member is made.
     affine, normalize : bool or None
-        Whether subspaces may miss the origin; whether rows get unit length.
+        Whether subspaces may miss the origin; whether rows are scaled to unit length.
     whiten : int or None
-        Directions in which the points are whitened; 0 is not at all.
+        Number of directions in which the points are whitened; 0 for no whitening.
     image_shape : (int, int) or None
-        Height and width of the images whose pixels the rows are; None if they are not
-        images, or are not to be seen as such.
+        Height and width of the images whose pixels form the rows; None if the rows are
+        not images, or are not to be treated as such.
     n_neighbors : int or None
-        Neighbours kept per point.
+        Number of neighbours kept per point.
     cut : CutOptions
         How votes are counted, cut and judged.
     outliers : float, "auto" or None
-        Share of the rows that get the label -1; here None is none of them.
+        Share of the rows that get the label -1; here, None means no rows.
 
     Examples
     --------
@@ -106,10 +106,10 @@ class Wishes:
     outliers: float | str | None = None
 
     def unit(self, *, affine: bool) -> bool:
-        """Tell whether rows are scaled to unit length.
+        """Decide whether rows are scaled to unit length.
 
-        The length of a row says nothing about linear subspaces, but it does about
-        affine ones.
+        The length of a row carries no information about linear subspaces, but it does
+        about affine ones.
 
         Parameters
         ----------
@@ -119,23 +119,23 @@ class Wishes:
         Returns
         -------
         unit : bool
-            What the user asked for, or else True for linear subspaces.
+            What the user asked for or, failing that, True for linear subspaces.
         """
         return not affine if self.normalize is None else self.normalize
 
 
 @dataclass(frozen=True)
 class Geometry:
-    """What neighbourhoods tell about the subspaces.
+    """What neighbourhoods reveal about the subspaces.
 
     Attributes
     ----------
     affine : bool
         Whether subspaces may miss the origin.
     low, high : int
-        Range of their dimension.
+        Range of the dimension of the subspaces.
     given : bool
-        Whether the user gave the range.
+        Whether the range was given by the user.
 
     Examples
     --------
@@ -163,7 +163,7 @@ class Geometry:
     def of_members(self) -> tuple[int, int]:
         """Range of the dimension of candidate subspaces.
 
-        Members split clusters into pieces, and pieces need fewer directions.
+        Members split clusters into pieces, which need fewer directions.
         """
         if self.given or self.affine:
             return self.low, self.high
@@ -184,11 +184,11 @@ class Plan:
     ----------
     points : Points
     seen : Coordinates
-        The points as members and judges see them.
+        The points in the coordinates that members and judges use.
     n_clusters : int
     geometry : Geometry
     neighbors : tuple of int
-        Numbers of neighbours per point, of the graphs that are cut.
+        Numbers of neighbours per point in the graphs that are cut.
     """
 
     points: Points
@@ -207,32 +207,32 @@ class Plan:
 class _Rules:
     """Constants of this stage."""
 
-    # Neighbourhoods looked at; the median of 64 counts varies by less than one.
+    # Neighbourhoods examined; the median of 64 counts varies by less than one.
     probes: int = 64
-    # Shares of the energy of a cluster's worth of neighbours between which the
-    # dimension of linear subspaces lies (docs/choosing.md, "1. Members that split
-    # classes").
+    # The dimension of linear subspaces lies between the numbers of directions that hold
+    # these shares of the energy of a cluster's worth of neighbours (docs/choosing.md,
+    # "1. Members that split classes").
     shares: tuple[float, float] = (0.8, 0.95)
-    # Points are clean if so much of the energy of a neighbourhood lies on a subspace;
-    # the median of a few neighbourhoods tells.
+    # Points are clean if this share of the energy of a neighbourhood lies on a
+    # subspace; the median of a few neighbourhoods decides.
     clean_energy: float = 1 - 1e-4
     clean_probes: int = 8
-    # Noise makes counts grow without bound, and with them the cost of every member.
+    # Noise makes counts grow without bound, and the cost of every member with them.
     most_dims: int = 25
     # Tracks of rigid bodies lie on flats of dimension 2 or 3 (Tomasi and Kanade 1992),
-    # within this share of their energy on all Hopkins sequences.
+    # up to this share of their energy on all Hopkins sequences.
     flat_energy: float = 0.99
     flat: tuple[int, int] = (2, 3)
-    # A subspace of dimension d needs this many times d points to be estimated.
+    # Estimating a subspace of dimension d takes this many times d points.
     points_per_dim: int = 3
-    # Clusters are judged at so many dimensions of the range.
+    # Number of dimensions in the range at which clusters are judged.
     judged_dims: int = 5
     # Neighbours per point in the graphs that are cut ...
     grid: tuple[int, ...] = (3, 5, 8, 12, 20, 40)
-    # ... but at least this share of the root of a cluster's points: thinner graphs of
-    # large clusters fall apart, take longest to cut, and their cuts were never best.
+    # ... but at least this share of the square root of a cluster's size: sparser graphs
+    # of large clusters fall apart, take longest to cut, and never gave the best cut.
     share_of_root: float = 1 / 4
-    # Up to so many points the graph of all votes is cut too: N x N is small there.
+    # Up to this many points the graph of all votes is cut too: N x N is small there.
     all_votes: int = 1000
 
 
@@ -273,7 +273,7 @@ def decide(
 def decide_affine(
     rows: NDArray[np.floating], affine: bool | None, n_clusters: int
 ) -> bool:
-    """Tell whether subspaces may miss the origin."""
+    """Decide whether subspaces may miss the origin."""
     if affine is not None:
         return affine
     scaled = rows / power_of_two(float(np.abs(rows).max()))
@@ -281,7 +281,7 @@ def decide_affine(
 
 
 def cut_neighbors(wishes: Wishes, n_samples: int, n_clusters: int) -> tuple[int, ...]:
-    """Return the neighbours per point of all graphs: as the user wishes, or several."""
+    """Return the neighbours per point of all graphs: the user's number, or several."""
     if wishes.n_neighbors is not None:
         return (wishes.n_neighbors,)
     return neighbor_counts(n_samples, n_clusters)
@@ -306,12 +306,12 @@ def paper_neighbors(n_samples: int, n_clusters: int) -> int:
 
 
 def few_neighbors(n_samples: int, n_clusters: int) -> int:
-    """Return the paper's q, but at most 10: one graph that is quick to cut."""
+    """Return the paper's q, but at most 10, for one graph that is quick to cut."""
     return min(10, paper_neighbors(n_samples, n_clusters))
 
 
 def one_graph(wishes: Wishes, n_samples: int, n_clusters: int) -> int:
-    """Return the neighbours per point of one graph: as the user wishes, or few."""
+    """Return the neighbours per point of one graph: the user's number, or few."""
     q = wishes.n_neighbors or few_neighbors(n_samples, n_clusters)
     return min(q, n_samples - 1)
 
@@ -319,14 +319,14 @@ def one_graph(wishes: Wishes, n_samples: int, n_clusters: int) -> int:
 def has_flat_neighbourhoods(
     X: NDArray[np.floating], n_clusters: int, rng: np.random.Generator
 ) -> bool:
-    """Tell whether points lie, within 1 % of energy, on flats of dimension 2 or 3.
+    """Decide whether points lie, up to 1 % of energy, on flats of dimension 2 or 3.
 
-    A neighbourhood is half a cluster's worth of nearest points, less their mean. The
+    A neighbourhood is half a cluster's worth of nearest points, minus their mean. The
     tracks of points on moving bodies lie on such flats, which miss the origin; images
-    and noisy data need many more directions. In a space of few dimensions any
-    neighbourhood does, so the flats must have fewer than half as many dimensions as the
-    space. Flats of dimension 1 do not count: lines are better told apart as lines
-    through the origin.
+    and noisy data need many more directions. In a low-dimensional space any
+    neighbourhood lies on such a flat, so the flats must have fewer than half as many
+    dimensions as the space. Flats of dimension 1 do not count: lines are easier to tell
+    apart as lines through the origin.
     """
     fewest, most = _RULES.flat
     dim = _flat_dim(X, n_clusters, rng, most=most)
@@ -342,9 +342,10 @@ def estimate_geometry(
 ) -> Geometry:
     """Estimate the range of dimensions of the subspaces of the clusters.
 
-    In a cluster's worth of nearest points, linear subspaces have as many dimensions as
-    hold 80 % to 95 % of the energy, at most 25 and a third of the cluster's points;
-    affine ones as many as hold 99 % of half a cluster's worth, or one more.
+    In a cluster's worth of nearest points, linear subspaces are taken to have as many
+    dimensions as hold 80 % to 95 % of the energy, but at most 25 and at most a third of
+    the cluster's points; affine subspaces as many as hold 99 % of the energy of half a
+    cluster's worth, or one more.
 
     Parameters
     ----------
@@ -353,7 +354,7 @@ def estimate_geometry(
     n_clusters : int
         Number of clusters.
     rng : numpy.random.Generator
-        Draws the points whose neighbours are looked at.
+        Draws the points whose neighbours are examined.
     affine : bool
         Whether subspaces may miss the origin.
 
@@ -387,12 +388,12 @@ def estimate_geometry(
 def is_clean(
     X: NDArray[np.floating], n_clusters: int, rng: np.random.Generator
 ) -> bool:
-    """Tell whether float32 might lose what tells clusters apart.
+    """Decide whether float32 might lose what tells clusters apart.
 
-    So it might where neighbourhoods of a cluster's worth of points lie on subspaces up
-    to 0.01 % of their energy: subspaces can then meet at angles of which float32 sees
-    little. Noise of more than that drowns its rounding errors, and members are twice as
-    fast.
+    This can happen if neighbourhoods of a cluster's worth of points lie on subspaces up
+    to 0.01 % of their energy: subspaces can then meet at angles that float32 hardly
+    resolves. Stronger noise drowns the rounding errors of float32, in which members
+    are twice as fast.
     """
     size = min(len(X), max(10, len(X) // n_clusters))
     most = largest_dim(len(X), X.shape[1], n_clusters)
@@ -409,7 +410,7 @@ def is_clean(
 
 
 def largest_dim(n_samples: int, n_features: int, n_clusters: int) -> int:
-    """Return the largest dimension that subspaces of so many points may get."""
+    """Return the largest dimension that the subspaces of the points may have."""
     per_cluster = n_samples // (_RULES.points_per_dim * n_clusters)
     return max(1, min(_RULES.most_dims, n_features // 2, per_cluster))
 
@@ -422,7 +423,8 @@ def _flat_dim(
 ) -> int:
     """Count the directions of the flats on which half a cluster's worth of points lies.
 
-    Counts are exact up to ``most``; beyond, any number above ``most`` may be returned.
+    Counts are exact up to ``most``; beyond it, any number above ``most`` may be
+    returned.
     """
     size = min(len(X), max(10, len(X) // (2 * n_clusters)))
     shares = (_RULES.flat_energy,)
@@ -442,8 +444,8 @@ def median_directions(
 ) -> tuple[int, ...]:
     """Return how many directions hold each share of a neighbourhood's energy.
 
-    The median over up to 64 random neighbourhoods of ``size`` points; for affine
-    subspaces their mean is subtracted. ``most`` is as in :func:`_flat_dim`.
+    This is the median over up to 64 random neighbourhoods of ``size`` points; for
+    affine subspaces their mean is subtracted. ``most`` is as in :func:`_flat_dim`.
     """
     chosen = rng.choice(len(X), min(probes, len(X)), replace=False)
     if affine:
@@ -463,9 +465,9 @@ def _directions_for(
 ) -> list[int]:
     """Count the principal directions that hold each share of the energy.
 
-    Where it is plain that more than ``most`` are needed for every share, the answer is
-    ``most + 1``. By Cauchy and Schwarz, m directions hold at most sqrt(m) times the
-    Frobenius norm of the Gram matrix, for which no eigenvalues are needed.
+    If it is evident that every share needs more than ``most`` directions, the result is
+    ``most + 1``. By the Cauchy-Schwarz inequality, m directions hold at most sqrt(m)
+    times the Frobenius norm of the Gram matrix, which takes no eigenvalues to compute.
     """
     wide = points.astype(np.float64, copy=False)
     gram = wide @ wide.T if len(wide) < wide.shape[1] else wide.T @ wide
@@ -485,9 +487,9 @@ def _directions_for(
 class _WhiteningRules:
     """Constants of the choice of directions (docs/experiments.md, "Whitening")."""
 
-    # Squared length of the mean of points of unit length from which they have a
-    # direction in common: 0.45 to 0.7 for images as they are, at most 0.015 for
-    # subspaces, or for images less their mean or leading components.
+    # If the mean of points of unit length has at least this squared length, the points
+    # have a direction in common: 0.45 to 0.7 for raw images, at most 0.015 for
+    # subspaces, or for images minus their mean or leading components.
     common: float = 0.1
     # Directions tried, per cluster; no more than ``few``, or ``per_cluster``. Fewer
     # than one per cluster are tried if they are at least ``least``: many classes of
@@ -496,19 +498,19 @@ class _WhiteningRules:
     least: int = 32
     few: int = 128
     per_cluster: int = 4
-    # Members of each round of the comparison of numbers of directions.
+    # Members in each round of the comparison of numbers of directions.
     members: tuple[int, ...] = (25, 50, 100)
-    # After a round, numbers whose score is so much above the lowest are given up
-    # (docs/experiments.md, "Trials with few members").
+    # After a round, numbers whose score exceeds the lowest by more than this are given
+    # up (docs/experiments.md, "Trials with few members").
     hopeless: float = 0.7
-    # Points of the comparison: at least so many, and so many per cluster.
+    # Points used in the comparison: a minimum, and a number per cluster.
     fewest_rows: int = 2000
     rows_per_cluster: int = 100
     # Scores this close count as equal, and the largest number is taken: too few
-    # directions do more harm than too many. So do scores of pixels and of features, and
-    # pixels are taken.
+    # directions do more harm than too many. The same holds for scores of pixels and of
+    # features, in which case pixels are taken.
     equal: float = 0.1
-    # Rows summed at once: 8 MB, which stay in cache.
+    # Entries summed at once: 8 MB, which stay in cache.
     block_entries: int = 2**20
 
 
@@ -516,42 +518,42 @@ class _WhiteningRules:
 class _CountRules:
     """Constants of the search for the number of clusters (docs/choosing.md)."""
 
-    # Members and points with which the number is sought.
+    # Members and points used to find the number.
     members: int = 100
     rows: int = 4000
-    # Where the search begins: few bodies where points are tracks.
+    # Where the search begins: at few bodies if the points are tracks.
     first: int = 8
     first_affine: int = 3
-    # How far from its guess a round looks, and how many rounds there are.
+    # How far from its guess a round looks, and the maximum number of rounds.
     reach: float = 3.0
     rounds: int = 5
-    # Judges are trusted about numbers between these multiples of the guess. A guess is
-    # never moved below three: for two, all judges would have two candidates.
+    # Judges are trusted on numbers between these multiples of the guess. A guess is
+    # never moved below three: with two, all judges would have two candidates.
     near: tuple[float, float] = (0.9, 2.5)
     least: int = 3
-    # A guess that is raised because nothing was confirmed leaves so many points to
-    # every cluster; numbers that are scored leave this many.
+    # Points per cluster that must remain when a guess is raised because nothing was
+    # confirmed, and when a number is scored.
     points_when_raised: int = 10
     points_when_scored: int = 4
-    # Ratio of neighbouring numbers, first coarsely, then finely.
+    # Ratio of neighbouring numbers, first on the coarse grid, then on the fine one.
     coarse: float = 1.25
     fine: float = 1.06
-    # Up to this number all are tried.
+    # All numbers up to this one are tried.
     all_up_to: int = 8
-    # The scores of numbers this close to each other are averaged.
+    # Scores of numbers this close to each other are averaged.
     within: float = 0.05
-    # Neighbours per point of the graphs that are cut, up to the paper's.
+    # Neighbours per point in the graphs that are cut, up to the paper's number.
     neighbors: tuple[int, ...] = (8, 20)
     # A further cluster must have at least this silhouette of votes ...
     silhouette: float = 0.15
-    # ... and where judges are undecided, the score of the cut decides.
+    # ... and if judges are undecided, the score of the cut decides.
     weight_of_cut: float = 0.3
-    # Neighbours per point of the graphs whose eigenvalues are looked at, at most this
+    # Neighbours per point in the graphs whose eigenvalues are examined; at most this
     # share of the points.
     gap_neighbors: tuple[int, ...] = (10, 20, 40)
     gap_share: float = 1 / 4
-    # Rounds of the search for a gap. A gap tells the number if it is this close to
-    # the guess, and so many times as wide as those that are not near the gap.
+    # Rounds of the search for a gap. A gap determines the number if it is this close to
+    # the guess, and this many times as wide as the gaps that are not near it.
     gap_rounds: int = 4
     gap_rest: float = 0.25
     gap_clear: float = 2.0
@@ -571,14 +573,15 @@ class Whitening:
     n_directions : int
         The number.
     score : float
-        Of the best cut of the points in so many directions, the mean of its scores in
-        all numbers of directions that were still compared; lower is better. Only scores
-        of the same number of members can be compared.
+        Score of the best cut of the points in this number of directions: its mean over
+        all numbers of directions that were still being compared; lower is better. Only
+        scores from the same number of members can be compared.
     n_members : int
-        Members that voted in the trial: fewer where it was soon clear that another
-        number of directions is better.
+        Number of members that voted in the trial: fewer if it was soon clear that
+        another number of directions is better.
     features : {"rows", "scattering"}
-        What the directions are of: the rows, or scattering features of images.
+        Whether the directions are those of the rows, or of scattering features of
+        images.
 
     Examples
     --------
@@ -603,16 +606,17 @@ class Count:
     n_clusters : int
         The number.
     score : float
-        0.3 times the score of its best cut, less ``confirmed``, and the mean of that
-        over the numbers within a twentieth; lower is better. Where a gap between
-        eigenvalues tells the number, ``-gap``.
+        0.3 times the score of the best cut minus ``confirmed``, averaged over the
+        numbers within a twentieth of this one; lower is better. If a gap between
+        eigenvalues determines the number, ``-gap``.
     confirmed : float
-        Sum over the clusters of V - 0.15, with V their silhouette of votes of the
-        judges (:func:`ekss.graph.cluster_silhouettes`). Not positive if judges see
-        no clusters, and 0 where they are not asked because a gap tells the number.
+        Sum over the clusters of V - 0.15, where V is a cluster's silhouette of the
+        votes of the judges (:func:`ekss.graph.cluster_silhouettes`). Not positive if
+        the judges see no clusters; 0 if they are not asked because a gap determines the
+        number.
     gap : float
-        Sum over several graphs of the gap after so many eigenvalues, as a share of the
-        widest of the graph; 0 where no gap tells the number.
+        Sum over several graphs of the gap after ``n_clusters`` eigenvalues, as a share
+        of the widest gap of each graph; 0 if no gap determines the number.
 
     Examples
     --------
@@ -636,15 +640,16 @@ class Settled:
     ----------
     n_clusters : int
     affine, unit : bool
-        Whether subspaces may miss the origin; whether rows get unit length.
+        Whether subspaces may miss the origin; whether rows are scaled to unit length.
     seen : Coordinates or None
-        The whitened points; None where they are not whitened.
+        The whitened points; None if they are not whitened.
     whitenings : tuple of Whitening
         Numbers of directions that were tried, best first; empty if none were.
     counts : tuple of Count
-        Numbers of clusters that were compared last, best first; empty if given.
+        Numbers of clusters compared in the last round, best first; empty if the number
+        was given.
     ensemble : Ensemble or None
-        Members that the trial of the chosen directions has run.
+        Members that were run in the trial of the chosen directions.
     """
 
     n_clusters: int
@@ -676,8 +681,8 @@ def settle(
 ) -> Settled:
     """Settle the number of clusters, linear or affine, and how points are whitened.
 
-    A number of clusters that is found here leads to the same decisions as if the user
-    had given it: what is decided for a guess only serves to find the number.
+    A number of clusters found here leads to the same decisions as the same number given
+    by the user: decisions made for a guess only serve to find the number.
     """
     if wishes.n_clusters is not None:
         return _settle_given(rows, wishes, wishes.n_clusters, seed, workers)
@@ -698,7 +703,7 @@ def _settle_given(
     seed: int,
     workers: Workers,
 ) -> Settled:
-    """Settle the rest for a number of clusters, or for a guess of it."""
+    """Settle everything else for a given number of clusters, or for a guess."""
     affine = decide_affine(rows, wishes.affine, n_clusters)
     unit = wishes.unit(affine=affine)
     if unit and not affine and may_whiten(rows, wishes, n_clusters):
@@ -714,9 +719,9 @@ def _settle_given(
 
 
 def may_whiten(rows: NDArray[np.floating], wishes: Wishes, n_clusters: int) -> bool:
-    """Tell whether there are numbers of directions, or features, to choose from.
+    """Decide whether there are numbers of directions, or features, to choose from.
 
-    That is so for images, and where all points have a direction in common.
+    This is the case for images, and if all points have a direction in common.
     """
     if not 1 < n_clusters < len(rows):
         return False
@@ -728,7 +733,7 @@ def may_whiten(rows: NDArray[np.floating], wishes: Wishes, n_clusters: int) -> b
 
 
 def has_common_direction(rows: NDArray[np.floating]) -> bool:
-    """Tell whether the rows, at unit length, have a mean that is clearly not zero."""
+    """Decide whether the mean of the rows, at unit length, is clearly not zero."""
     n_samples, n_features = rows.shape
     step = max(1, WHITENING.block_entries // n_features)
     total = np.zeros(n_features)
@@ -744,8 +749,8 @@ def numbers_of_directions(
 ) -> tuple[int, ...]:
     """Return the numbers of directions that are tried, ascending.
 
-    Few clusters need at least one direction each, and each cluster one outside of its
-    subspace, if the dimension is given.
+    If there are few clusters, each needs at least one direction, and if the dimension
+    is given, each also needs one direction outside its subspace.
     """
     least = min(n_clusters, WHITENING.least)
     if dims is not None:
@@ -757,7 +762,7 @@ def numbers_of_directions(
 
 
 def tried_rows(n_samples: int, n_clusters: int) -> int:
-    """Return on how many points numbers of directions are compared."""
+    """Return the number of points on which numbers of directions are compared."""
     wanted = max(WHITENING.fewest_rows, WHITENING.rows_per_cluster * n_clusters)
     return min(n_samples, wanted)
 
@@ -765,7 +770,7 @@ def tried_rows(n_samples: int, n_clusters: int) -> int:
 def tried_numbers(
     wishes: Wishes, n_clusters: int, shape: tuple[int, ...]
 ) -> tuple[int, ...]:
-    """Return the numbers of directions that are tried, or the one that is given."""
+    """Return the numbers of directions to try, or the one that is given."""
     if wishes.whiten is not None:
         return (wishes.whiten,)
     return numbers_of_directions(n_clusters, shape, wishes.dims)
@@ -787,19 +792,19 @@ def _whitened(
 
 @dataclass(frozen=True)
 class _Trial:
-    """A way to see the points that is under trial, and how far the trial has come.
+    """A choice of coordinates under trial, and how far the trial has come.
 
     Attributes
     ----------
     seen : Coordinates
-        All points as they are seen.
+        All points in these coordinates.
     plan : Plan
-        Of those on which the trial is made.
+        Plan for the points that the trial uses.
     ensemble : Ensemble or None
         Members that have voted so far.
     score : float
-        Of the best cut of their votes, judged in all numbers of directions that are
-        still compared.
+        Score of the best cut of their votes, judged in all numbers of directions that
+        are still being compared.
     """
 
     seen: Coordinates
@@ -809,7 +814,7 @@ class _Trial:
 
     @property
     def evidence(self) -> Evidence:
-        """Points as they are seen, and the votes of the members on them."""
+        """The points in the coordinates under trial, and the votes of the members."""
         assert self.ensemble is not None  # members have voted
         return gather_evidence(self.plan, self.ensemble.labels)
 
@@ -827,23 +832,24 @@ def try_whitening(
     seed: int,
     workers: Workers,
 ) -> Settled:
-    """Choose in how many directions points are whitened, by trial ensembles.
+    """Choose the number of directions in which points are whitened, by trial ensembles.
 
     Members vote on a sample of the points in each number of directions, and their votes
-    are cut. Every cut is judged by the points and votes in each of the numbers: by its
-    own alone, a cut in few directions would look better than it is, because points in
-    few directions are easy to fit and easy to agree on. All numbers are tried with few
-    members first, and those that are not clearly worse with more.
+    are cut. Every cut is judged by the points and votes in each of the numbers: judged
+    by its own number alone, a cut in few directions would look better than it is,
+    because points in few directions are easy to fit and easy to agree on. All numbers
+    are tried with few members first; those that are not clearly worse are then tried
+    with more.
 
-    Images are tried twice, by their pixels and by scattering features; each are judged
-    among themselves.
+    Images are tried twice, by their pixels and by scattering features, and each kind is
+    judged separately.
 
     Returns
     -------
     settled : Settled
-        With the largest number whose score is close to the lowest; of features, if that
-        is clearly below that of the pixels. Its members are kept if they have voted on
-        all rows.
+        Contains the largest number whose score is close to the lowest; it is of
+        scattering features if their score is clearly below that of the pixels. Its
+        members are kept if they have voted on all rows.
     """
     sample = draw_sample(len(rows), tried_rows(len(rows), n_clusters), seed)
     points = prepare(rows, unit=True, affine=False)
@@ -887,10 +893,10 @@ def _ways_to_see(
 def _compare(
     trials: Sequence[_Trial], wishes: Wishes, seed: int, workers: Workers
 ) -> list[_Trial]:
-    """Try all with few members, and those that are not clearly worse with more.
+    """Try all with few members, then those that are not clearly worse with more.
 
-    Returns them best first. Of images all rounds are made, because the scores of pixels
-    and features can only be compared with the same number of members.
+    Return them best first. For images all rounds are run, because the scores of pixels
+    and features can only be compared for the same number of members.
     """
     trials, quiet = list(trials), workers.quiet()
     rounds = sorted({min(wishes.n_members or n, n) for n in WHITENING.members})
@@ -928,7 +934,7 @@ def _best_cut(
     seed: int,
     number: int,
 ) -> NDArray[np.int64] | None:
-    """Return the best cut of one graph of the votes of a trial; None if none has K."""
+    """Return the best cut of one graph of a trial; None if no cut has K clusters."""
     plan, ensemble = trials[number].plan, trials[number].ensemble
     assert ensemble is not None  # members have voted
     q = one_graph(wishes, len(plan.points.rows), plan.n_clusters)
@@ -950,7 +956,7 @@ def _mean_score(
     wishes: Wishes,
     number: int,
 ) -> float:
-    """Judge the cut of one trial by the points and votes of each, itself included."""
+    """Judge the cut of one trial by the points and votes of all trials."""
     labels, score = cuts[number], wishes.cut.score or score_cut
     if labels is None:
         return float("inf")
@@ -966,7 +972,7 @@ def _run(
     *,
     known: Ensemble | None = None,
 ) -> Ensemble:
-    """Run members of the kind that the user wishes; those of ``known`` are kept."""
+    """Run members of the kind the user asks for; those of ``known`` are kept."""
     member = member_for(plan, wishes.member)
     return run_members(plan.seen.points, seed, member, n_members, workers, known=known)
 
@@ -975,7 +981,7 @@ def _best_first(tried: Sequence[Whitening]) -> list[int]:
     """Return the order of what was tried, best first.
 
     The best is the largest number of directions with a score close to the lowest.
-    Numbers that were given up with fewer members are not compared with the others: they
+    Numbers that were given up with fewer members cannot be compared with the others and
     come last.
     """
     order = sorted(
@@ -995,8 +1001,8 @@ def _best_first(tried: Sequence[Whitening]) -> list[int]:
 #
 # Members with many candidates split classes into pieces, and vote for every split of a
 # class as firmly as for a class. Members with fewer candidates than there are clusters
-# cannot: they put whole classes together, each time others, and the halves of a class
-# always together. Such members judge the number of clusters.
+# cannot do so: they merge whole classes, different ones each time, and always keep the
+# halves of a class together. Such members judge the number of clusters.
 
 
 def _find_count(
@@ -1023,7 +1029,7 @@ def _find_count(
         _, _, options = ensemble.origin
         judges = run_members(
             plan.seen.points,
-            # Other draws than those of the members.
+            # Random draws that differ from those of the members.
             seed + 1,
             judge_options(options, plan),
             ceil(n_members / 2),
@@ -1045,11 +1051,11 @@ def _find_count(
 def seek_gap(
     gaps_around: Callable[[int], tuple[Count, ...]], n_samples: int, first: int
 ) -> tuple[Count, ...]:
-    """Move the guess to the widest gap until this is where it was; best number first.
+    """Move the guess to the widest gap until it stays there; best number first.
 
-    Members that are made for the right number of clusters make a graph with a gap after
-    so many eigenvalues; members that are made for another number make gaps elsewhere.
-    Returns nothing where the guess does not come to rest, or other gaps are as wide.
+    Members made for the right number of clusters produce a graph with a gap after that
+    many eigenvalues; members made for another number produce gaps elsewhere. Return
+    nothing if the guess does not settle, or if other gaps are as wide.
     """
     guess = first
     for _ in range(COUNT.gap_rounds):
@@ -1066,7 +1072,7 @@ def seek_gap(
 
 
 def is_clear(counts: Sequence[Count]) -> bool:
-    """Tell whether the widest gap is far wider than those that are not near it."""
+    """Decide whether the widest gap is far wider than the gaps that are not near it."""
     best = counts[0]
     near = COUNT.gap_near * best.n_clusters
     others = [
@@ -1078,10 +1084,10 @@ def is_clear(counts: Sequence[Count]) -> bool:
 def gap_counts(
     guess: int, ensemble: Ensemble, wishes: Wishes, seed: int, workers: Workers
 ) -> tuple[Count, ...]:
-    """Return numbers of clusters by the gap after so many eigenvalues; widest first.
+    """Return numbers of clusters by the gap after that many eigenvalues, widest first.
 
-    Gaps of several graphs of the votes are added up, each as a share of the widest of
-    its graph.
+    The gaps of several graphs of the votes are added up, each as a share of the widest
+    gap of its graph.
     """
     n_samples = len(ensemble.labels)
     most = min(round(guess * COUNT.reach), n_samples // COUNT.points_when_scored)
@@ -1108,8 +1114,8 @@ def seek_counts(
     """Score numbers around a guess, and move the guess until the best is near it.
 
     Judges with far fewer candidates than there are clusters may confirm nothing; then
-    the guess is raised. Returns the scores around the last guess that confirmed
-    something, or around the first if none did.
+    the guess is raised. Return the scores around the last guess for which something was
+    confirmed, or around the first guess if nothing was.
     """
     kept: tuple[Count, ...] = ()
     guess, tried = min(first, n_samples), set[int]()
@@ -1131,13 +1137,13 @@ def seek_counts(
 
 
 def is_near(found: int, guess: int) -> bool:
-    """Tell whether judges made for the guess can be trusted about the number found."""
+    """Decide whether judges made for the guess can be trusted on the number found."""
     fewest, most = COUNT.near
     return fewest * guess <= found <= most * guess
 
 
 def judge_options(options: MemberOptions, plan: Plan) -> MemberOptions:
-    """Return the options of judges: at most as many candidates as clusters."""
+    """Return options for judges, with at most as many candidates as clusters."""
     guess = plan.n_clusters
     return replace(
         options,
@@ -1155,9 +1161,10 @@ def score_counts(
     seed: int,
     workers: Workers,
 ) -> tuple[Count, ...]:
-    """Score numbers of clusters around a guess, first coarsely; best first.
+    """Score numbers of clusters around a guess, coarse grid first; return best first.
 
-    ``judges`` are labels of members that have at most as many clusters as the guess.
+    ``judges`` are the labels of members that have at most as many clusters as the
+    guess.
     """
     votes = wishes.cut.votes(ensemble)
 
@@ -1185,7 +1192,7 @@ def _best_cuts(
 ) -> dict[int, tuple[float, NDArray[np.int64]]]:
     """Return score and labels of the best cut into each number of clusters.
 
-    Numbers into which no way of cutting succeeds are left out.
+    Numbers for which no way of cutting succeeds are left out.
     """
     n_samples = len(evidence.points)
     tasks = sorted(
@@ -1214,7 +1221,7 @@ def _best_cuts(
 
 
 def _neighbors(wishes: Wishes, q: int, n_samples: int, n_clusters: int) -> int:
-    """Return the neighbours per point: as the user wishes, or q up to the paper's."""
+    """Return the neighbours per point: the user's number, or q up to the paper's."""
     if wishes.n_neighbors is not None:
         return min(wishes.n_neighbors, n_samples - 1)
     return min(q, paper_neighbors(n_samples, n_clusters))
@@ -1234,8 +1241,8 @@ def _judged(
 def smoothed(counts: Sequence[Count]) -> list[Count]:
     """Give every number of clusters the mean score of those within a twentieth of it.
 
-    Cuts into many clusters are better or worse by chance, by more than one cluster
-    adds. Numbers below twenty are left alone.
+    Cuts into many clusters vary by chance by more than one more cluster adds. Numbers
+    below twenty are left alone.
     """
     numbers = np.array([count.n_clusters for count in counts])
     scores = np.array([count.score for count in counts])
@@ -1251,7 +1258,7 @@ def smoothed(counts: Sequence[Count]) -> list[Count]:
 
 
 def coarse_grid(guess: int, most: int) -> tuple[int, ...]:
-    """Numbers from a third to three times the guess, and all up to eight."""
+    """Return numbers from a third to three times the guess, and all up to eight."""
     low = max(2, round(guess / COUNT.reach))
     high = min(most, round(guess * COUNT.reach))
     numbers = set(range(low, min(COUNT.all_up_to, high) + 1))
@@ -1261,7 +1268,7 @@ def coarse_grid(guess: int, most: int) -> tuple[int, ...]:
 
 
 def fine_grid(best: int, coarse: tuple[int, ...]) -> tuple[int, ...]:
-    """Numbers between the best of the coarse grid and its neighbours there."""
+    """Return numbers between the best of the coarse grid and its neighbours there."""
     place = coarse.index(best)
     low = coarse[max(place - 1, 0)]
     high = coarse[min(place + 1, len(coarse) - 1)]
@@ -1272,11 +1279,11 @@ def fine_grid(best: int, coarse: tuple[int, ...]) -> tuple[int, ...]:
 def confirmed_clusters(
     labels: NDArray[np.int64], n_clusters: int, judges: NDArray[np.integer]
 ) -> float:
-    """Sum over clusters of their silhouette of votes of the judges, less 0.15.
+    """Sum, over clusters, their silhouettes of the votes of the judges, minus 0.15.
 
-    A cluster that judges confirm adds up to 0.85. If it is split, the points of both
-    halves have as many companions in the other one, their silhouettes cancel, and the
-    sum falls; if two such clusters are merged, one is lost.
+    A cluster that the judges confirm adds up to 0.85. If it is split, the points of
+    each half have as many companions in the other half as in their own, their
+    silhouettes cancel, and the sum falls; if two such clusters are merged, one is lost.
     """
     shares = companion_shares(judges, labels, n_clusters)
     return float((cluster_silhouettes(shares, labels) - COUNT.silhouette).sum())

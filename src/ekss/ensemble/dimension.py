@@ -1,10 +1,10 @@
-"""One dimension for all subspaces, as K-subspaces needs it.
+"""A single dimension for all subspaces, as K-subspaces needs it.
 
-Where linear subspaces have little noise, the data show their dimension plainly. Around
-a point, fit a subspace of dimension 1, 2, ... to the points that it fits best, as many
-as most of a cluster has. The energy that these points have outside it falls slowly
-until the dimension is that of the cluster; there it falls at once to the noise. Images
-and other data without such a drop have no dimension in this sense.
+If linear subspaces have little noise, the data show their dimension clearly. Around a
+point, fit a subspace of dimension 1, 2, ... to the points that it fits best, as many of
+them as make up most of a cluster. The energy of these points outside the subspace falls
+slowly until the dimension reaches that of the cluster; there it drops at once to the
+noise. Images and other data without such a drop have no dimension in this sense.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from scipy.special import betainc, betaincinv
 from ekss.core.linalg import unit_rows
 from ekss.ensemble.decide import median_directions
 
-# Points around which subspaces are fitted, and rows they are fitted to: at least so
-# many, and so many for each cluster.
+# Points around which subspaces are fitted, and rows that they are fitted to: a minimum,
+# and a number per cluster.
 _PROBES = 32
 _FEWEST_ROWS = 1000
 _ROWS_PER_CLUSTER = 50
-# Dimensions tried at most, and rounds of "take the points that fit best, fit again".
+# Maximum dimension tried, and rounds of "take the points that fit best, fit again".
 _MOST_DIMS = 12
 _ROUNDS = 6
 # Share of a mean cluster that a subspace must fit. The best quarter of the probes
@@ -30,14 +30,16 @@ _SHARE = 0.75
 _QUANTILE = 0.25
 # Noise of a tenth of a point's length has this share of its energy.
 _LITTLE = 0.01
-# The energy outside falls at the dimension of planted subspaces (up to 3 dimensions, 20
-# points each, noise 0.1) at least 5.5 times as fast as for points without structure. In
-# digits it falls at most 1.4 times as fast beyond dimension 1; in USPS 3.9 times, but
-# never to little. In COIL-20 it falls to little at dimension 1, for the best quarter.
+# At the dimension of planted subspaces (up to 3 dimensions, 20 points each, noise 0.1),
+# the energy outside falls at least 5.5 times as fast as for points without structure.
+# In digits it falls at most 1.4 times as fast beyond dimension 1; in USPS 3.9 times,
+# but never to little. In COIL-20 it falls to little at dimension 1, for the best
+# quarter.
 _DROP = 3.0
 _ROUNDING = 1e-6
-# Without a drop: share of the energy of a neighbourhood, and the largest dimension,
-# since noise makes the count grow without bound and with it the cost of every run.
+# Used without a drop: the share of the energy of a neighbourhood, and the largest
+# dimension, because noise makes the count grow without bound, and the cost of every run
+# with it.
 _ENERGY = 0.95
 _LARGEST_DIM = 20
 
@@ -45,7 +47,7 @@ _LARGEST_DIM = 20
 def clear_dim(
     X: NDArray[np.floating], n_clusters: int, rng: np.random.Generator
 ) -> int | None:
-    """Return the dimension of linear subspaces, or None where none stands out.
+    """Return the dimension of linear subspaces, or None if none stands out.
 
     Parameters
     ----------
@@ -53,19 +55,20 @@ def clear_dim(
         Only directions count, not lengths.
     n_clusters : int
     rng : numpy.random.Generator
-        Draws the points that are looked at.
+        Draws the points that are examined.
 
     Returns
     -------
     dim : int or None
         The smallest dimension at which at most 1 % of the energy of most of a cluster
         is left outside, and at which that energy falls three times as fast as it would
-        for points without structure. At most 12, and a third of the mean cluster size.
+        for points without structure. At most 12, and at most a third of the mean
+        cluster size.
 
     Notes
     -----
-    O(n_rows n_features) time for each of some thousand fitted directions, with n_rows
-    at most the larger of 1000 and 50 per cluster.
+    Takes O(n_rows n_features) time for each of some thousand fitted directions, where
+    n_rows is at most 1000 or 50 per cluster, whichever is larger.
     """
     size = min(len(X), max(_FEWEST_ROWS, _ROWS_PER_CLUSTER * n_clusters))
     rows = X if size == len(X) else X[np.sort(rng.choice(len(X), size, replace=False))]
@@ -89,7 +92,7 @@ def clear_dim(
 def _energy_outside(
     points: NDArray[np.floating], near: NDArray[np.integer], dim: int, count: int
 ) -> float:
-    """Return the energy outside of fitted subspaces of the points that they fit best.
+    """Return the energy, outside fitted subspaces, of the points that they fit best.
 
     A fit starts from the neighbours of a probe and alternates between a power step and
     choosing the points that fit best; the lower quartile over the probes is returned.
@@ -107,9 +110,10 @@ def _energy_outside(
 
 
 def _energy_by_chance(n_features: int, dim: int, share: float) -> float:
-    """Return the same for uniform directions and any one subspace.
+    """Return the same energy for uniform directions and any fixed subspace.
 
-    Their energy outside has a beta distribution, of which the lowest share counts.
+    Their energy outside the subspace has a beta distribution, of which the lowest share
+    counts.
     """
     a, b = (n_features - dim) / 2, dim / 2
     largest = betaincinv(a, b, share)
@@ -125,13 +129,13 @@ def estimate_dim(
 ) -> int:
     """Estimate the dimension of the subspaces from the neighbourhoods of points.
 
-    Where linear subspaces have little noise, their dimension stands out: see
+    If linear subspaces have little noise, their dimension stands out: see
     ``clear_dim``. Otherwise, for up to 64 random points, take the
-    n_samples / (4 n_clusters) points (at least 10) of largest absolute inner product
-    and count the principal directions that hold 95 % of their energy; the median count
-    is the estimate, at most 20, half the number of features and a third of the mean
-    cluster size. For affine subspaces the nearest points are taken instead, and their
-    mean is subtracted.
+    n_samples / (4 n_clusters) points (at least 10) with the largest absolute inner
+    product and count the principal directions that hold 95 % of their energy. The
+    estimate is the median count, but at most 20, half the number of features, and a
+    third of the mean cluster size. For affine subspaces the nearest points are taken
+    instead, and their mean is subtracted.
 
     Parameters
     ----------
@@ -140,7 +144,7 @@ def estimate_dim(
     n_clusters : int
         Number of clusters.
     rng : numpy.random.Generator
-        Draws the points whose neighbours are looked at.
+        Draws the points whose neighbours are examined.
     affine : bool, default=False
         Whether subspaces may miss the origin.
 

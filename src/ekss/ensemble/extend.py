@@ -1,4 +1,4 @@
-"""Stage 6, extend: from a sample to all rows, in one pass over blocks of them."""
+"""Stage 6, extend: from a sample to all rows, in one pass over blocks of rows."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from ekss.runtime.workers import Workers
 class _Rules:
     """Constants of this stage."""
 
-    # Points added to every pair of base cluster and cluster, so that a pair which the
-    # sample happens not to have is unlikely but not impossible. From 0.001 to 0.1
-    # nothing changes.
+    # Pseudo-count added to every pair of base cluster and cluster, so that a pair that
+    # happens not to occur in the sample is unlikely but not impossible. Values from
+    # 0.001 to 0.1 give the same result.
     smoothing: float = 0.01
 
 
@@ -42,7 +42,7 @@ _RULES = _Rules()
 
 @dataclass(frozen=True)
 class BlockLabels:
-    """What a block of rows gives back: clusters, scores, and sums over its points."""
+    """Results for a block of rows: clusters, scores, and sums over its points."""
 
     labels: NDArray[Any]
     scores: NDArray[np.float64]
@@ -55,24 +55,24 @@ class Extension:
 
     Every member assigns a row to one of its candidate subspaces, its base cluster. The
     base clusters are categorical features, one per member; the sample shows how often
-    each of them goes with each cluster, and naive Bayes gives the row its cluster. If
-    members keep no subspaces, a row goes to the cluster of nearest subspace.
+    each of them occurs with each cluster, and naive Bayes gives the row its cluster. If
+    members keep no subspaces, a row goes to the cluster with the nearest subspace.
 
     Attributes
     ----------
     preparation : Preparation
-        How rows become points.
+        How rows are turned into points.
     seen : Coordinates
-        How members see points.
+        The coordinates in which members see points.
     members : tuple of Flats
-        Candidate subspaces of every member; empty where they have none.
+        Candidate subspaces of every member; empty if members have none.
     voters : CategoricalNB or None
         Naive Bayes from base clusters to clusters, fitted to the sample; None if
         members have no subspaces.
     flats : Flats
         Subspaces of the clusters, fitted to the sample.
     spreads : Spreads
-        How far the points of the sample lie from them.
+        How far the points of the sample lie from these subspaces.
     """
 
     preparation: Preparation
@@ -105,7 +105,7 @@ class Extension:
 def most_likely(
     voters: CategoricalNB, member_labels: NDArray[np.integer]
 ) -> NDArray[Any]:
-    """Predict as naive Bayes does, in any thread.
+    """Predict as naive Bayes does, safely in any thread.
 
     scikit-learn's own ``predict`` changes the warning filters of the whole process
     while it checks its input, which threads must not do.
@@ -138,7 +138,7 @@ def learn_voters(
     labels: NDArray[np.integer],
     n_labels: NDArray[np.integer],
 ) -> CategoricalNB:
-    """Learn how often labels of members go with clusters: naive Bayes."""
+    """Fit naive Bayes: learn how often labels of members occur with clusters."""
     voters = CategoricalNB(
         alpha=_RULES.smoothing, force_alpha=True, min_categories=n_labels
     )
@@ -153,10 +153,10 @@ def extend(
     known: tuple[NDArray[np.integer], NDArray[np.float64]],
     workers: Workers,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], Flats]:
-    """Label all rows in one pass; those of the sample keep what is known of them.
+    """Label all rows in one pass; rows of the sample keep their labels and scores.
 
-    Returns labels, scores, and the subspaces of the clusters after one power step over
-    all rows that do not lie apart; ``known`` are labels and scores of the sample.
+    Return labels, scores, and the subspaces of the clusters after one power step over
+    all rows that are not outlying; ``known`` are the labels and scores of the sample.
     """
     n_samples = rows.shape[0]
     everyone, scores = np.empty(n_samples, np.int64), np.empty(n_samples)
@@ -182,7 +182,7 @@ def extend(
 class Moments:
     """Sums over the points of each cluster: all that a power step needs to know.
 
-    Moments of blocks of rows add up to those of all rows.
+    The moments of blocks of rows add up to those of all rows.
 
     Attributes
     ----------
@@ -210,7 +210,7 @@ class Moments:
 def sum_moments(
     points: NDArray[np.floating], labels: NDArray[np.integer], flats: Flats
 ) -> Moments:
-    """Sum up points and their coordinates in the subspaces of their clusters."""
+    """Sum points and their coordinates in the subspaces of their clusters."""
     n_subspaces, n_features, dim = flats.bases.shape
     products = np.zeros((n_subspaces, dim, n_features), points.dtype)
     sums = np.zeros((n_subspaces, n_features), points.dtype)
@@ -241,9 +241,9 @@ def power_step(moments: Moments, flats: Flats) -> Flats:
 def _orthonormal(
     moments: NDArray[np.floating], previous: NDArray[np.floating]
 ) -> NDArray[np.floating]:
-    """Orthonormalise each set of columns; where all are zero keep the previous ones.
+    """Orthonormalise each set of columns; if all are zero, keep the previous ones.
 
-    Columns of zeros, of subspaces of smaller dimension, stay so.
+    Zero columns, which belong to subspaces of smaller dimension, stay zero.
     """
     bases = np.linalg.qr(moments)[0] * previous.any(axis=1, keepdims=True)
     untouched = ~moments.any(axis=(1, 2))
@@ -252,7 +252,7 @@ def _orthonormal(
 
 
 def extend_cost(work: Work) -> Stage:
-    """Label the rows that were not voted on, in one pass over all."""
+    """Estimate the cost of labelling the rows not voted on, in one pass over all."""
     each = work.members * (work.assignment + RATES.lookup * work.n_clusters)
     each += RATES.read * work.n_features
     n_rows = block_rows(work.n_features)

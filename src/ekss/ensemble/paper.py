@@ -58,7 +58,7 @@ def ensemble_k_subspaces(
     update: Update = update_pca,
     affine: bool = False,
 ) -> PaperResult:
-    """Cluster points by Algorithm 1; comments name its lines.
+    """Cluster points by Algorithm 1; comments refer to its line numbers.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def ensemble_k_subspaces(
     seed : int
         Seed of the candidates.
     workers : Workers
-        Who does the work: `ekss.runtime.workers.Workers`.
+        Runs the parallel work: `ekss.runtime.workers.Workers`.
     update : callable, default=update_pca
         How subspaces are estimated in line 7.
     affine : bool, default=False

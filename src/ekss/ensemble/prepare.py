@@ -1,4 +1,4 @@
-"""Stage 1, prepare: rows become points, the same way for the fit and for new rows."""
+"""Stage 1, prepare: turn rows into points, in the same way for the fit and new rows."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Preparation:
-    """How rows become points: scaled and centred.
+    """How rows are turned into points: scaled and centred.
 
-    Fitted once; ``predict``, ``transform``, ``score``, reports, comparisons and saved
-    models call it to see rows as the fit saw them.
+    It is fitted once; ``predict``, ``transform``, ``score``, reports, comparisons and
+    saved models call it to see rows as the fit saw them.
 
     Attributes
     ----------
@@ -38,10 +38,10 @@ class Preparation:
     centre : ndarray of shape (n_features,) or None
         Subtracted for affine subspaces, in float64; None for linear ones.
     scale : float
-        A power of two by which points are divided, so that no square of an entry
-        over- or underflows; 1 for rows of unit length.
+        A power of two by which points are divided, so that no square of an entry over-
+        or underflows; 1 for rows of unit length.
     completion : Completion or None
-        Fills in the missing entries of rows, where the fit had any.
+        Fills in the missing entries of rows, if the fit had any.
 
     Examples
     --------
@@ -66,8 +66,8 @@ class Preparation:
         Returns
         -------
         points : ndarray of shape (n_samples, n_features)
-            In C order; in float64 where they are centred, otherwise of the type of
-            the rows.
+            In C order; float64 if they are centred, otherwise of the same type as the
+            rows.
         """
         if self.completion is not None:
             rows = self.completion(rows)
@@ -106,8 +106,8 @@ class Preparation:
     def filled(self, rows: NDArray[np.floating], flats: Flats) -> NDArray[np.floating]:
         """Return rows with their missing entries filled in.
 
-        They are filled in as in the fit or, if that had none, by least squares on
-        subspaces.
+        They are filled in as in the fit or, if the fit had no missing entries, by least
+        squares on the subspaces.
 
         Parameters
         ----------
@@ -124,7 +124,7 @@ class Preparation:
         return self.completion_by(flats)(rows) if has_holes(rows) else rows
 
     def completion_by(self, flats: Flats) -> Completion:
-        """Return the completion of the fit or, if it had none, that by subspaces.
+        """Return the completion of the fit or, if it had none, one by the subspaces.
 
         Parameters
         ----------
@@ -143,7 +143,7 @@ class Preparation:
         return completion_of(flats, unit=self.unit, scale=self.scale)
 
     def outwards(self, flats: Flats) -> Flats:
-        """Return subspaces of the points in the coordinates of the rows.
+        """Convert subspaces from the coordinates of the points to those of the rows.
 
         Parameters
         ----------
@@ -161,7 +161,7 @@ class Preparation:
         return Flats(flats.bases, flats.offsets * self.scale + centre)
 
     def inwards(self, flats: Flats) -> Flats:
-        """Return subspaces given in the coordinates of the rows as the points' own.
+        """Convert subspaces from the coordinates of the rows to those of the points.
 
         Parameters
         ----------
@@ -180,8 +180,8 @@ class Preparation:
 
 
 def has_holes(rows: NDArray[np.floating]) -> bool:
-    """Tell whether entries are missing; infinite ones have been refused before."""
-    # A sum is a number only if all entries are, and takes no memory.
+    """Decide whether entries are missing; infinite ones have already been refused."""
+    # A sum is NaN if any entry is, and needs no memory.
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isnan(rows.sum())) and bool(np.isnan(rows).any())
 
@@ -203,19 +203,19 @@ def prepare(
 ) -> Points:
     """Scale rows, and centre them for affine subspaces.
 
-    Affine clustering does not depend on the origin; it works in float64, because
-    clusters far from each other would cancel the digits of float32.
+    Affine clustering does not depend on the origin. It works in float64, because in
+    float32 clusters far from each other would suffer cancellation.
 
     Parameters
     ----------
     rows : ndarray of shape (n_samples, n_features)
-        Rows as they are given.
+        Rows as given.
     unit : bool
         Whether to scale them to unit length.
     affine : bool
         Whether subspaces may miss the origin; if so, points are centred.
     completion : Completion, default=None
-        What has filled in the rows, to do the same to new ones.
+        What filled in the rows, so that new rows can be filled in the same way.
 
     Returns
     -------
@@ -238,14 +238,14 @@ def prepare(
     if affine:
         centre = points.mean(axis=0)
         points = points - centre
-    # Unit rows need no scale, and what is measured on them stays comparable.
+    # Unit rows need no scale, and quantities measured on them stay comparable.
     scale = 1.0 if unit else power_of_two(float(np.abs(points).max()))
     ready = np.ascontiguousarray(points / scale)
     return Points(ready, Preparation(unit, centre, scale, completion))
 
 
 def power_of_two(largest: float) -> float:
-    """Return the scale that brings the largest entry near 1 and rounds nothing."""
+    """Return a scale that brings the largest entry near 1 without any rounding."""
     return 2.0 ** math.floor(math.log2(largest)) if largest > 0 else 1.0
 
 
@@ -253,19 +253,19 @@ def power_of_two(largest: float) -> float:
 class Scattering:
     """Scattering features of images, at unit length.
 
-    The features hardly change where an image is shifted or bent a little, which takes
-    its pixels out of their subspace.
+    If an image is slightly shifted or bent, its pixels leave their subspace, but these
+    features hardly change.
 
     Attributes
     ----------
     image_shape : (int, int)
-        Height and width of the images whose pixels the points are.
+        Height and width of the images whose pixels form the points.
     n_jobs : int or None
-        Threads.
+        Number of threads.
     """
 
-    # With fewer pixels along the shorter side there is one scale, and no path of two
-    # wavelets.
+    # With fewer pixels along the shorter side there is only one scale, and no path of
+    # two wavelets.
     SMALLEST_SIDE: ClassVar[int] = 16
 
     image_shape: tuple[int, int]
@@ -278,7 +278,7 @@ class Scattering:
 
     @property
     def n_features(self) -> int:
-        """Number of features of an image."""
+        """Number of features per image."""
         _, features = self._transformer.shapes_for(math.prod(self.image_shape))
         return math.prod(features)
 
@@ -293,24 +293,24 @@ class Scattering:
         return unit_rows(self._transformer.fit_transform(points))
 
 
-# Features of images whose short side has more than 128 pixels are taken at more places
-# instead: further scales would add many paths.
+# Features of images whose shorter side has more than 128 pixels are taken at more
+# positions instead: further scales would add many paths.
 _MOST_SCALES = 5
 
 
 @dataclass(frozen=True)
 class View:
-    """How members and judges see points: along some directions.
+    """The coordinates in which members and judges see points.
 
     Attributes
     ----------
     directions : ndarray of shape (n_features, n_kept)
-        As columns.
+        The directions, as columns.
     unit : bool
         Whether points are scaled to unit length in these coordinates.
     scattering : Scattering or None
-        What is seen of images instead of their pixels; the directions are then those
-        of its features.
+        Features that are used for images instead of their pixels; the directions are
+        then those of the features.
     """
 
     directions: NDArray[np.floating]
@@ -318,13 +318,13 @@ class View:
     scattering: Scattering | None = None
 
     def __call__(self, points: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Return what is seen of points, prepared as for the fit."""
+        """Return these coordinates of points that were prepared as for the fit."""
         if self.scattering is not None:
             points = self.scattering(points)
         return self.along(points)
 
     def along(self, features: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Return the coordinates of points, or of their features if these are seen."""
+        """Return the coordinates of points or, if used, of their features."""
         inside = features @ self.directions.astype(features.dtype, copy=False)
         return unit_rows(inside) if self.unit else inside
 
@@ -337,10 +337,10 @@ class Coordinates:
     ----------
     points : ndarray of shape (n_samples, n_kept)
     outside : ndarray of shape (n_samples,) or None
-        Squared length of each point outside the coordinates; None where all are kept,
-        or where only what is inside counts.
+        Squared length of each point outside the coordinates; None if all coordinates
+        are kept, or if only what is inside counts.
     view : View or None
-        How the coordinates are found; None where they are the features.
+        How the coordinates are computed; None if they are the features themselves.
     """
 
     points: NDArray[np.floating]
@@ -374,14 +374,14 @@ def whitened_directions(spectrum: Spectrum, count: int) -> NDArray[np.float64]:
     Parameters
     ----------
     spectrum : Spectrum
-        Of the points, with one more direction than ``count`` if there is one.
+        Spectrum of the points, with one more direction than ``count`` if there is one.
     count : int
         Number of directions.
 
     Returns
     -------
     directions : ndarray of shape (n_features, count)
-        As columns; those that hold nothing but rounding errors are zero.
+        As columns; directions that hold nothing but rounding errors are zero.
     """
     energies = spectrum.singular_values**2
     noise = energies[count] if count < len(energies) else 0.0
@@ -395,8 +395,9 @@ class _Kept:
 
     # All that subspaces can span, or up to ``few`` if that is more and they are needed
     # to hold this share of the energy. The rest is mostly noise, and the time of every
-    # member is proportional to the coordinates. 128 alone were too few for Yale B
-    # (docs/experiments.md, "Choosing among cuts: forms of the score", at the end).
+    # member is proportional to the number of coordinates. 128 alone were too few for
+    # Yale B (docs/experiments.md, "Choosing among cuts: forms of the score", at the
+    # end).
     energy: float = 1 - 1e-4
     few: int = 128
 
@@ -415,12 +416,12 @@ def leading_coordinates(
     Parameters
     ----------
     points : ndarray of shape (n_samples, n_features)
-        Centred for affine subspaces.
+        The points, centred for affine subspaces.
     n_clusters : int
     span : int
         Number of directions that the subspace of a cluster typically spans.
     dtype : dtype, default=None
-        Type of the coordinates; None is that of the points.
+        Type of the coordinates; None means that of the points.
     """
     dtype = points.dtype if dtype is None else dtype
     n_samples, n_features = points.shape
@@ -442,5 +443,5 @@ def leading_coordinates(
 
 
 def most_coordinates(n_clusters: int, span: int) -> int:
-    """Return up to how many coordinates are kept."""
+    """Return the maximum number of coordinates that are kept."""
     return max(_KEPT.few, n_clusters * span)

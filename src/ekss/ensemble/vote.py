@@ -36,24 +36,25 @@ MemberFunction = Callable[[NDArray[np.floating], int], Any]
 class _Rules:
     """Constants of this stage."""
 
-    # Candidates per cluster: members that split clusters into pieces vote more purely
+    # Candidates per cluster: members that split clusters into pieces cast purer votes
     # than members that do not (docs/results/ablation.md).
     pieces: tuple[int, int] = (4, 8)
-    # Points of such a piece for each dimension, at least: with fewer, a subspace fits
-    # anything.
+    # Minimum number of points per dimension in such a piece: with fewer, a subspace
+    # fits anything.
     least_points: int = 3
-    # Rows that a member is fitted to before it is assigned to all: more change
+    # Rows that a member is fitted to before all rows are assigned: more rows change the
     # labels by less than another seed does (docs/large.md).
     fitted_rows: int = 10_000
     fitted_per_cluster: int = 100
     # Numbers of members, and the share of the points on which two halves of them must
-    # agree for the ensemble to stop growing there. Less is asked of 200: 400 were
-    # better on Yale B, whose halves agree on 70 %, but not on digits, COIL-20 and USPS,
-    # with 77 to 95 % (docs/experiments.md, "How many members, how many iterations").
+    # agree for the ensemble to stop growing there. Less agreement is asked of 200: 400
+    # were better on Yale B, whose halves agree on 70 %, but not on digits, COIL-20 and
+    # USPS, with 77 to 95 % (docs/experiments.md, "How many members, how many
+    # iterations").
     steps: tuple[int, ...] = (100, 200, 400)
     agreed: tuple[float, ...] = (0.97, 0.75)
-    # Points on which halves are compared, at least, and per cluster: enough to see a
-    # difference of a percent or two.
+    # Points on which halves are compared, a minimum and a number per cluster: enough to
+    # see a difference of a percent or two.
     compared: int = 1000
     compared_per_cluster: int = 20
 
@@ -67,9 +68,10 @@ class KSSMember(BaseEstimator):
     Parameters
     ----------
     n_candidates : "auto", int, (int, int) or None, default="auto"
-        Number of candidate subspaces; with a pair each member draws its own. None is
-        the number of clusters, as in the paper. "auto" draws from 4 to 8 times that
-        number, but leaves every candidate at least three points for each dimension.
+        Number of candidate subspaces; given a pair, each member draws its own number.
+        None means the number of clusters, as in the paper. "auto" draws from 4 to 8
+        times that number, but leaves every candidate at least three points per
+        dimension.
     max_iter : int, default=5
         Iterations of K-subspaces; 0 only assigns points to the start (EKSS-0).
     update : {"power", "pca", "cop"}, default="power"
@@ -77,14 +79,16 @@ class KSSMember(BaseEstimator):
         principal components, exact PCA, or PCA of the most coherent points (Coherence
         Pursuit), which resists outliers. The power step is many times faster.
     init : {"auto", "random", "neighbors"}, default="auto"
-        Where candidates begin: random subspaces, as in the paper, or neighbourhoods of
-        random points. "auto" is random for linear, neighbourhoods for affine subspaces.
+        Where candidates start: random subspaces, as in the paper, or neighbourhoods of
+        random points. "auto" means random for linear subspaces and neighbourhoods for
+        affine ones.
     weighting : {"cost", "uniform"}, default="cost"
-        Weight of the member's votes: the share of the energy of the points that its
-        subspaces capture (the paper's w(b)), or 1.
+        Weight of the member's votes: the share of the points' energy that its subspaces
+        capture (the paper's w(b)), or 1.
     max_samples : "auto", int or None, default="auto"
-        Rows that the member draws and is fitted to, with one last iteration on all.
-        "auto" is 10000, or 100 per cluster if that is more; None is all.
+        Number of rows that the member draws and is fitted to, with one last iteration
+        on all rows. "auto" means 10000, or 100 per cluster if that is more; None means
+        all.
 
     Examples
     --------
@@ -118,7 +122,7 @@ class KSSMember(BaseEstimator):
         return isinstance(other, KSSMember) and vars(self) == vars(other)
 
     def options(self, plan: Plan, *, keep_flats: bool = False) -> MemberOptions:
-        """Settle what is left to the data; parameters have been checked.
+        """Settle what is left to the data; the parameters have already been checked.
 
         Parameters
         ----------
@@ -130,7 +134,7 @@ class KSSMember(BaseEstimator):
         Returns
         -------
         options : MemberOptions
-            Every option as a number.
+            The settled options.
         """
         n_samples, n_clusters = len(plan.points.rows), plan.n_clusters
         candidates, least_points = self.n_candidates, 0
@@ -160,17 +164,17 @@ class KSSMember(BaseEstimator):
         )
 
     def fitted_rows(self, n_samples: int, n_clusters: int) -> int | None:
-        """Return the number of rows that the member is fitted to; None is all.
+        """Return the number of rows that the member is fitted to; None means all.
 
         Parameters
         ----------
         n_samples, n_clusters : int
-            Number of points, and of clusters.
+            Numbers of points and of clusters.
 
         Returns
         -------
         n_rows : int or None
-            Rows drawn anew for every member; None where all are used.
+            Rows drawn anew for every member; None if all are used.
         """
         rows: Any = self.max_samples
         if rows == "auto":
@@ -181,14 +185,14 @@ class KSSMember(BaseEstimator):
 def member_for(
     plan: Plan, member: KSSMember | MemberFunction, *, keep_flats: bool = False
 ) -> MemberOptions | MemberFunction:
-    """Return what members of this plan do: a function of the user's stays as it is."""
+    """Return what members of this plan do; a user's function is returned unchanged."""
     if isinstance(member, KSSMember):
         return member.options(plan, keep_flats=keep_flats)
     return member
 
 
 def enough_rows(n_clusters: int) -> int:
-    """Return how many rows are enough to find so many clusters."""
+    """Return how many rows are enough to find ``n_clusters`` clusters."""
     return max(RULES.fitted_rows, RULES.fitted_per_cluster * n_clusters)
 
 
@@ -199,18 +203,18 @@ class Ensemble:
     Attributes
     ----------
     labels : ndarray of shape (n_samples, n_members)
-        In the smallest unsigned type.
+        Labels, in the smallest unsigned type.
     weights : ndarray of shape (n_members,)
     n_iter : int
-        Largest number of iterations of a member.
+        Largest number of iterations of any member.
     origin : tuple
-        Data, seed and kind of members; members of the same origin can be added.
+        Data, seed and kind of members; members with the same origin can be added.
     models : tuple
-        What tells the labels of further points, of every member: its subspaces, or the
-        fitted clusterer. Empty where members keep nothing.
+        What predicts the labels of further points, for every member: its subspaces, or
+        the fitted clusterer. Empty if members keep nothing.
     agreement : float or None
-        Share of points on which two halves of the members agree, where it was
-        measured last.
+        Share of points on which two halves of the members agree, as last measured; None
+        if it was not measured.
     """
 
     labels: NDArray[Any]
@@ -221,7 +225,7 @@ class Ensemble:
     agreement: float | None = None
 
     def take(self, rows: Any, members: slice) -> Ensemble:
-        """Return some members' labels of some points."""
+        """Return the labels that some members give to some points."""
         labels = np.ascontiguousarray(self.labels[rows][:, members])
         return replace(
             self,
@@ -257,14 +261,14 @@ def vote(
         ``cluster(half, rows)`` returns labels of some rows, clustered by half of the
         members; None if no cut has all clusters.
     known : Ensemble, default=None
-        Members that were run before; they are used if they are of the same origin.
+        Members that were run before; they are reused if they have the same origin.
     store : LabelStore, default=None
         Keeps the labels on disk; None keeps them in memory.
 
     Returns
     -------
     Ensemble
-        Of as many members as one of the steps.
+        The number of its members is one of the steps.
     """
 
     def run(count: int, so_far: Ensemble | None) -> Ensemble:
@@ -288,8 +292,8 @@ def grow(
 ) -> Ensemble:
     """Let an ensemble grow step by step until two halves of its members agree.
 
-    ``run(count, so_far)`` returns an ensemble of so many members, which begins with
-    those that there are so far.
+    ``run(count, so_far)`` returns an ensemble of ``count`` members that begins with
+    those run so far.
     """
     ensemble, agreement = known, None
     for count, enough in zip_longest(steps, RULES.agreed[: len(steps) - 1]):
@@ -316,9 +320,9 @@ def run_members(
     known: Ensemble | None = None,
     store: LabelStore | None = None,
 ) -> Ensemble:
-    """Run members 0, ..., count - 1, less those of ``known`` if it has this origin.
+    """Run members 0, ..., count - 1, except those in ``known`` if it has this origin.
 
-    A member is a function of the data, the seed and its number, so an ensemble that
+    A member is determined by the data, the seed and its number, so an ensemble that
     grew in steps is the same as one that was run at once.
     """
     origin = fingerprint(points), seed, member
@@ -329,8 +333,8 @@ def run_members(
         return known.take(slice(None), slice(count))
     at_once = 1
     if isinstance(member, MemberOptions):
-        # Members that run side by side are always the same ones: a batch that was run
-        # in part before is run again.
+        # The same members always run side by side: a batch that was run in part before
+        # is run again.
         at_once = member.at_once(len(points))
         dtype = np.min_scalar_type(member.n_candidates[1] - 1)
         run = partial(_run_kss, points, seed, member, squared_norms(points))
@@ -361,7 +365,7 @@ def run_members(
 def _run_batch(
     run: Callable[[Sequence[int]], list[Member]], first: int, at_once: int, batch: int
 ) -> list[Member]:
-    """Run one batch of members; a function of the module, so that processes can."""
+    """Run one batch of members; at module level, so that processes can call it."""
     start = (first + batch) * at_once
     return run(range(start, start + at_once))
 
@@ -382,7 +386,7 @@ def _run_function(
     function: MemberFunction,
     numbers: Sequence[int],
 ) -> list[Member]:
-    """Call a user's member, each time with a seed of its own."""
+    """Call a user's member function, each time with its own seed."""
     members = []
     for number in numbers:
         source = np.random.SeedSequence(seed, spawn_key=(number,))
@@ -393,7 +397,7 @@ def _run_function(
 
 
 def _checked_labels(labels: ArrayLike, n_samples: int) -> NDArray[np.integer]:
-    """Refuse labels that are not one integer of at least 0 per point."""
+    """Refuse labels that are not one non-negative integer per point."""
     checked = np.asarray(labels)
     if checked.shape != (n_samples,) or checked.dtype.kind not in "iu":
         raise ValueError(
@@ -415,10 +419,10 @@ def _halves_agreement(
     cluster: Callable[[Ensemble, NDArray[np.int64]], NDArray[np.int64] | None],
     workers: Workers,
 ) -> float:
-    """Share of points to which odd and even members alone give the same cluster.
+    """Return the share of points that odd and even members put in the same cluster.
 
     One graph of each half is cut, on a random sample of at most 1000 points or 20 per
-    cluster, whichever is more, and the clusters of the halves are matched.
+    cluster, whichever is more, and the clusters of the two halves are matched.
     """
     n_samples = len(ensemble.labels)
     size = max(RULES.compared, RULES.compared_per_cluster * n_clusters)
@@ -435,12 +439,12 @@ def _cluster_half(
     cluster: Callable[[Ensemble, NDArray[np.int64]], NDArray[np.int64] | None],
     number: int,
 ) -> NDArray[np.int64] | None:
-    """Cluster rows by every other member, from this number on."""
+    """Cluster rows by every other member, starting from this number."""
     return cluster(ensemble.take(rows, slice(number, None, 2)), rows)
 
 
 def matched_share(first: NDArray[np.int64], second: NDArray[np.int64]) -> float:
-    """Share of points in the same cluster under the best matching of two labellings."""
+    """Return the share of points that the best matching of two labellings agrees on."""
     n_labels = int(max(first.max(), second.max())) + 1
     shared = np.bincount(first * n_labels + second, minlength=n_labels**2)
     shared = shared.reshape(n_labels, n_labels)
@@ -449,7 +453,7 @@ def matched_share(first: NDArray[np.int64], second: NDArray[np.int64]) -> float:
 
 
 def vote_cost(work: Work) -> Stage:
-    """Run all members; compare their halves where the ensemble may grow."""
+    """Estimate the cost of running all members, and of comparing halves if needed."""
     update = RATES.gather * work.coordinates * (work.likely_dim or work.dim)
     each = (work.max_iter + 1) * (RATES.step + work.fitted * (work.assignment + update))
     whole = work.fitted >= work.voted

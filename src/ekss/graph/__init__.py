@@ -1,4 +1,4 @@
-"""Graphs from votes, and their spectral cut: parts that can be used alone."""
+"""Graphs from votes, and their spectral cuts: parts that can be used on their own."""
 
 from ekss.graph.approximate import nearest_by_votes_approximate
 from ekss.graph.spectral import (

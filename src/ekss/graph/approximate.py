@@ -47,7 +47,7 @@ def order_keys(
 def _offer_once(
     keys: NDArray[np.uint64], index: NDArray[np.int32], key: np.uint64, j: int
 ) -> None:
-    """Offer (key, j) unless it is there: within a row a key belongs to one point."""
+    """Offer (key, j) unless it is there: within a row, a key belongs to one point."""
     known = False
     for r in range(keys.shape[0]):
         known |= keys[r] == key
@@ -66,7 +66,7 @@ def scan_windows(
 ) -> None:
     """Offer all pairs within each window ``order[bounds[w]:bounds[w + 1]]``.
 
-    Windows have no point in common, so threads may work on different ones.
+    No point is in two windows, so threads may work on different ones.
     """
     n_members = rows.shape[1]
     width = 0
@@ -113,7 +113,7 @@ def scan_friends(
 ) -> None:
     """Offer to points first..last-1 the neighbours of their neighbours in ``known``.
 
-    Only the heaps of these points are written, so threads may take different ranges.
+    Only the heaps of these points are written to, so threads may take different ranges.
     """
     n_members = rows.shape[1]
     own = np.empty(n_members, np.uint32)
@@ -145,7 +145,7 @@ def scan_friends(
 
 @numba.njit(nogil=True, cache=True)
 def sort_heaps(keys: NDArray[np.uint64], index: NDArray[np.int32]) -> None:
-    """Sort each row from weakest to strongest, which leaves it a heap."""
+    """Sort each row from weakest to strongest, which keeps it a heap."""
     for i in range(keys.shape[0]):
         for r in range(1, keys.shape[1]):
             key, j = keys[i, r], index[i, r]
@@ -158,20 +158,20 @@ def sort_heaps(keys: NDArray[np.uint64], index: NDArray[np.int32]) -> None:
             index[i, place] = j
 
 
-# Points of a window, all pairs of which are compared. Wider windows cost less a pair
-# (the kernel runs along them) and more a tree.
+# Points per window, all pairs of which are compared. Wider windows cost less per pair
+# (the kernel runs along them) and more per tree.
 WINDOW = 256
 N_TREES = 12
-# How many of a point's neighbours, and of theirs, are looked at in the last pass.
+# How many of a point's neighbours, and of theirs, are examined in the last pass.
 FRIENDS = 10
-# Bits of a sort key that hold labels; the rest shuffles points with equal labels.
+# Bits of a sort key that hold labels; the rest shuffle points with equal labels.
 _LABEL_BITS = 40
 _TASKS_A_WORKER = 4
 
 
 @dataclass(frozen=True)
 class _Search:
-    """Labels point by point, and the heaps of the best so far, which are filled."""
+    """Labels by point, and the heaps of the best candidates so far, to be filled."""
 
     rows: NDArray[Any]
     table: NDArray[np.uint16]
@@ -199,11 +199,11 @@ def nearest_by_votes_approximate(
     """Find nearly all of the q points that share most votes with each point.
 
     For every tree the points are sorted by their labels in a few members drawn at
-    random, one member after the other, points with equal labels in random order.
-    Points that many members put together come close to each other in most of these
+    random, one member after the other, with points of equal labels in random order.
+    Points that many members put together end up close to each other in most of these
     orders. Each order is cut into windows of ``WINDOW`` points, and all pairs in a
-    window are compared by the votes of all members. In the end every point looks at
-    the neighbours of its neighbours.
+    window are compared by the votes of all members. Finally, every point examines the
+    neighbours of its neighbours.
 
     Parameters
     ----------
@@ -212,9 +212,9 @@ def nearest_by_votes_approximate(
     q : int
         Neighbours kept per point; a point's vote with itself does not count.
     n_trees : int, default=12
-        Random orders; more find more of the true neighbours.
+        Number of random orders; more orders find more of the true neighbours.
     n_jobs : int, default=None
-        Threads; the result does not depend on it.
+        Number of threads; the result does not depend on it.
     random_state : int or Generator, default=0
         Seed of the orders: the same votes, q and seed give the same bytes.
     report : callable, default=None
@@ -228,7 +228,7 @@ def nearest_by_votes_approximate(
 
     Notes
     -----
-    Time O(n_samples n_trees WINDOW n_members / 2) byte comparisons and n_trees sorts.
+    Takes O(n_samples n_trees WINDOW n_members / 2) byte comparisons and n_trees sorts.
     Memory beyond the votes: one copy of the labels, 24 q bytes per point for lists and
     result, and 24 bytes per point and thread for the orders.
 
@@ -256,7 +256,7 @@ def nearest_by_votes_approximate(
 
     with ThreadPoolExecutor(n_workers) as pool:
         search = _Search(rows, votes.table, keys, index, pool, n_workers)
-        # Orders are sorted side by side, a few at a time: each is 8 bytes per point.
+        # Orders are sorted side by side, a few at a time: each takes 8 bytes per point.
         for first in range(0, n_trees, n_workers):
             draws = [
                 (rng.permutation(voting), np.uint32(rng.integers(2**32)))
@@ -287,7 +287,7 @@ def _sorted_points(
 
 
 def _compare_windows(search: _Search, order: NDArray[np.int64]) -> None:
-    """Offer all pairs of each window of the order to both their points."""
+    """Offer each pair in each window of the order to both of its points."""
     n_windows = -(-len(order) // WINDOW)
     bounds = np.linspace(0, len(order), n_windows + 1).astype(np.int64)
 
@@ -306,7 +306,7 @@ def _compare_windows(search: _Search, order: NDArray[np.int64]) -> None:
 
 
 def _compare_friends(search: _Search) -> None:
-    """Offer to each point the neighbours that its neighbours had until now."""
+    """Offer to each point the current neighbours of its neighbours."""
     known = np.ascontiguousarray(search.index[:, ::-1][:, :FRIENDS])
 
     def compare(part: tuple[int, int]) -> None:

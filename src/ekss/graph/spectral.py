@@ -1,8 +1,8 @@
 """Spectral embedding and spectral clustering of a sparse graph.
 
-The step is right where one Lanczos run on the whole graph is not: connected
-components are split off first, so that the repeated eigenvalue 1 is exact, each
-component is solved by itself, and every eigenpair is checked.
+It is right where a single Lanczos run on the whole graph is not: connected components
+are split off first, so that the repeated eigenvalue 1 is exact, each component is
+solved by itself, and every eigenpair is checked.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ class SettledGraph:
     is_final : bool
         Whether the groups are the clusters, whatever the embedding says.
     notes : tuple of str
-        What was done to points outside the components that count.
+        What was done with points outside the components that count.
     warning : str
-        What the user should be told, with a remedy; empty where all is well. The
-        caller decides whether to issue it.
+        What the user should be told, with a remedy; empty if all is well. The caller
+        decides whether to issue it.
     """
 
     graph: csr_array
@@ -117,16 +117,16 @@ def as_graph(affinity: ArrayLike | Any) -> csr_array:
 
 
 def components_of(graph: csr_array) -> NDArray[np.int64]:
-    """Component of each point, numbered in order of first appearance."""
+    """Return the component of each point, numbered in order of first appearance."""
     return connected_components(graph, directed=False)[1].astype(np.int64)
 
 
 def can_be_clusters(sizes: NDArray[np.int64], n_clusters: int) -> NDArray[np.bool_]:
-    """Which components are large enough to be a cluster by themselves.
+    """Decide which components are large enough to be clusters by themselves.
 
-    A single point never is, nor a component smaller than a tenth of the mean cluster
-    size. When the components that pass hold fewer points than there are clusters,
-    all pass.
+    A single point never is, nor is a component smaller than a tenth of the mean cluster
+    size. If the components that pass hold fewer points than there are clusters, all
+    pass.
 
     Examples
     --------
@@ -145,10 +145,10 @@ def settle_components(
 ) -> SettledGraph:
     """Bring the graph to at most `n_clusters` components that can be clusters.
 
-    Too small components are bridged first, then the smallest surplus ones, each to
-    the one component to which its bridging edges are heaviest, so that exactly the
-    surplus disappears. What no bridge reaches is left out of the cut (too small
-    components) or joined smallest with smallest (surplus components).
+    Components that are too small are bridged first, then the smallest surplus ones,
+    each to the one component to which its bridging edges are heaviest, so that exactly
+    the surplus disappears. What no bridge reaches is left out of the cut (components
+    that are too small) or joined, smallest with smallest (surplus components).
 
     Parameters
     ----------
@@ -163,13 +163,13 @@ def settle_components(
     Returns
     -------
     SettledGraph
-        The bridged graph, its groups, and a warning when points were left out or
-        joined for want of a bridge.
+        The bridged graph, its groups, and a warning if points were left out or joined
+        for want of a bridge.
 
     Notes
     -----
-    Time is a few passes over the edges, times the rounds of bridging; every round
-    removes at least one component.
+    The time is a few passes over the edges, times the number of rounds of bridging;
+    every round removes at least one component.
 
     Examples
     --------
@@ -216,13 +216,13 @@ def settle_components(
 
 
 def _too_small(sizes: NDArray[np.int64], n_clusters: int) -> NDArray[np.int64]:
-    """Components that must be bridged because of their size."""
+    """Return the components that must be bridged because of their size."""
     small = (sizes == 1) | (10 * n_clusters * sizes < sizes.sum())
     return np.flatnonzero(small)
 
 
 def _surplus(sizes: NDArray[np.int64], n_clusters: int) -> NDArray[np.int64]:
-    """Return the smallest components beyond `n_clusters`, of those that count."""
+    """Return the smallest components beyond `n_clusters`, among those that count."""
     counted = np.flatnonzero(can_be_clusters(sizes, n_clusters))
     by_size = counted[np.argsort(sizes[counted], kind="stable")]
     return by_size[: max(len(counted) - n_clusters, 0)]
@@ -256,10 +256,10 @@ def _heaviest_bridges(
     rows: NDArray[np.int64],
     bridge: Bridge,
 ) -> csr_array:
-    """Symmetric edges from each component of `rows` to its best other component.
+    """Return symmetric edges from each component of `rows` to its best other component.
 
     They weigh at least as much as the edges inside the component: otherwise the cut
-    would separate again what is too small to be a cluster.
+    would again separate what is too small to be a cluster.
     """
     edges = _checked_edges(bridge(rows, component_of), component_of, rows)
     source, target = component_of[edges.row], component_of[edges.col]
@@ -283,7 +283,7 @@ def _heaviest_bridges(
 def _checked_edges(
     edges: Any, component_of: NDArray[np.int64], rows: NDArray[np.int64]
 ) -> coo_array:
-    """Positive edges from `rows` to other components."""
+    """Return the positive edges from `rows` to other components."""
     n_points = len(component_of)
     coo = coo_array(edges, dtype=np.float64)
     if coo.shape != (n_points, n_points):
@@ -329,15 +329,15 @@ DENSE_SIZE = 600
 LAST_DENSE_SIZE = 6000
 MAX_BAND_ENTRIES = 20_000_000
 MAX_RESTARTS = 100
-# Lanczos vectors of a search for missed copies, which need not be exact.
+# Lanczos vectors in a search for missed copies, which need not be exact.
 PROBE_VECTORS = 30
 MAX_RESIDUAL = 1e-8
-# Beyond so many points labels need no more than the loose accuracy.
+# For more points than this, labels need no more than the loose accuracy.
 MAX_PRECISE_SIZE = 50_000
 MAX_LOOSE_RESIDUAL = 1e-5
 SHIFT = 1.0 + 1e-8
 
-# Newer scipy draws ARPACK's inner restarts from the operating system unless told.
+# Newer scipy seeds ARPACK's inner restarts from the operating system unless told.
 _EIGSH_TAKES_RNG = "rng" in inspect.signature(eigsh).parameters
 
 
@@ -352,7 +352,7 @@ class Eigenpairs:
 
 @dataclass(frozen=True)
 class _Operator:
-    """A positive operator and the distance that separates values near a given one."""
+    """A positive operator, and the distance that separates values near a given one."""
 
     apply: Callable[[NDArray[np.float64]], NDArray[np.float64]]
     resolution: Callable[[float], float]
@@ -360,16 +360,16 @@ class _Operator:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How exact pairs must be.
+    """How accurate eigenpairs must be.
 
     Attributes
     ----------
     residual : float
         The largest residual that is accepted.
     tolerance : float
-        What ARPACK is asked for, relative to eigenvalues between 0 and 2.
+        The tolerance passed to ARPACK, relative to eigenvalues between 0 and 2.
     slack : float
-        By how much a value may exceed another and still count as equal to it.
+        Amount by which a value may exceed another and still count as equal to it.
     """
 
     residual: float
@@ -378,7 +378,7 @@ class Accuracy:
 
 
 def accuracy_for(n_points: int) -> Accuracy:
-    """Return the accuracy that pairs of a component of so many points have."""
+    """Return the accuracy of the pairs of a component of ``n_points`` points."""
     if n_points <= MAX_PRECISE_SIZE:
         return Accuracy(MAX_RESIDUAL, 0.1 * MAX_RESIDUAL, 1e-9)
     return Accuracy(MAX_LOOSE_RESIDUAL, 0.3 * MAX_LOOSE_RESIDUAL, 1e-6)
@@ -398,11 +398,11 @@ def component_eigenpairs(
     n_pairs: int,
     rng: np.random.Generator,
 ) -> Eigenpairs:
-    r"""Largest eigenpairs of a connected normalised graph, the first one left out.
+    r"""Return the largest eigenpairs of a connected normalised graph after the first.
 
-    The normalised adjacency :math:`A = D^{-1/2} W D^{-1/2}` of a connected graph
-    has the simple eigenvalue 1 with eigenvector :math:`D^{1/2} 1`; these are the
-    pairs that follow it.
+    The normalised adjacency :math:`A = D^{-1/2} W D^{-1/2}` of a connected graph has
+    the simple eigenvalue 1 with eigenvector :math:`D^{1/2} 1`; the pairs returned are
+    those that follow it.
 
     Parameters
     ----------
@@ -411,7 +411,7 @@ def component_eigenpairs(
     trivial : ndarray of shape (n_points,)
         Its unit eigenvector for eigenvalue 1.
     n_pairs : int
-        How many further pairs, at most ``n_points - 1``.
+        Number of further pairs, at most ``n_points - 1``.
     rng : numpy.random.Generator
         Source of the start vectors.
 
@@ -424,18 +424,19 @@ def component_eigenpairs(
     Warns
     -----
     ConvergenceWarning
-        When every solver left a residual above 1e-8 (beyond 50,000 points: 1e-5);
-        the best vectors are returned.
+        If every solver leaves a residual above 1e-8 (beyond 50,000 points: 1e-5); the
+        best vectors are returned.
 
     Notes
     -----
-    Up to 600 points, or when more than a quarter of all pairs is wanted, one dense
-    decomposition. Beyond, Lanczos with a search for missed copies of repeated
-    eigenvalues; when it stalls, shift and invert if the graph is thin enough that
-    the factor stays small (path- and surface-like graphs, the ones on which Lanczos
-    stalls), Lanczos with more vectors, and at last a dense solver (up to 6,000
-    points) or filtered subspace iteration. Beyond 50,000 points Lanczos stops at a
-    residual of 1e-5, which saves a sixth to a fifth of the products with the graph.
+    Up to 600 points, or if more than a quarter of all pairs are wanted, one dense
+    decomposition is computed. Beyond that, Lanczos is used, with a search for missed
+    copies of repeated eigenvalues. If it stalls, the next attempts are shift and
+    invert, if the graph is thin enough that the factor stays small (path- and
+    surface-like graphs, the ones on which Lanczos stalls), Lanczos with more vectors,
+    and finally a dense solver (up to 6,000 points) or filtered subspace iteration.
+    Beyond 50,000 points Lanczos stops at a residual of 1e-5, which saves a sixth to a
+    fifth of the products with the graph.
 
     References
     ----------
@@ -487,7 +488,7 @@ def _attempts(
     n_pairs: int,
     rng: np.random.Generator,
 ) -> Iterator[Callable[[], NDArray[np.float64] | None]]:
-    """Solvers in the order in which they are tried; each gives vectors or None."""
+    """Yield solvers in the order they are tried; each gives vectors or None."""
     n_points = adjacency.shape[0]
     if n_points <= DENSE_SIZE or 4 * n_pairs > n_points:
         yield lambda: _dense_vectors(adjacency, trivial, n_pairs)
@@ -513,7 +514,7 @@ def _attempts(
 def _dense_vectors(
     adjacency: csr_array, trivial: NDArray[np.float64], n_pairs: int
 ) -> NDArray[np.float64]:
-    # The known eigenvalue 1 moves to -2, below all others (they are at least -1).
+    # Move the known eigenvalue 1 to -2, below all others (they are at least -1).
     dense = adjacency.toarray() - 3.0 * np.outer(trivial, trivial)
     return top_eigenpairs(dense, n_pairs)[1]
 
@@ -524,7 +525,7 @@ def _block_vectors(
     n_pairs: int,
     rng: np.random.Generator,
 ) -> NDArray[np.float64]:
-    """Subspace iteration on a random block, filtered by Chebyshev polynomials."""
+    """Run subspace iteration on a random block, filtered by Chebyshev polynomials."""
     limit = accuracy_for(adjacency.shape[0]).residual / 2
     block = rng.standard_normal((adjacency.shape[0], n_pairs + 10))
     for _ in range(MAX_RESTARTS):
@@ -545,7 +546,7 @@ def _filter(
     cut: float,
     degree: int = 30,
 ) -> NDArray[np.float64]:
-    """Chebyshev polynomial of the graph, at most 1 on eigenvalues in [-1, cut]."""
+    """Apply a Chebyshev polynomial of the graph, at most 1 on values in [-1, cut]."""
     middle, half = (cut - 1.0) / 2.0, (cut + 1.0) / 2.0
 
     def scaled(x: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -559,7 +560,7 @@ def _filter(
 
 
 def _is_thin(adjacency: csr_array) -> bool:
-    """Whether a banded factor of the graph would have few enough entries."""
+    """Decide whether a banded factor of the graph would have few enough entries."""
     order = reverse_cuthill_mckee(adjacency, symmetric_mode=True)
     position = np.argsort(order)
     coo = adjacency.tocoo()
@@ -570,7 +571,7 @@ def _is_thin(adjacency: csr_array) -> bool:
 def _inverse(
     adjacency: csr_array,
 ) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
-    """Solve with ``SHIFT I - A``, factored at the first use."""
+    """Solve with ``SHIFT I - A``, factorised on first use."""
     factors: list[Any] = []
 
     def apply(x: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -598,12 +599,12 @@ def largest_vectors(
     budget: _Budget,
     rng: np.random.Generator,
 ) -> NDArray[np.float64] | None:
-    """Lanczos vectors for the largest values, with a search for missed copies.
+    """Return Lanczos vectors for the largest values, searching for missed copies.
 
-    Lanczos from one start vector sees one copy of a repeated eigenvalue and may
-    settle for smaller ones instead of the others. So the vectors found are deflated
-    and a fresh start looks for anything larger than the smallest one kept, until
-    there is nothing. Returns None when a run does not converge.
+    Lanczos from one start vector sees one copy of a repeated eigenvalue and may settle
+    for smaller ones instead of the other copies. The vectors found are therefore
+    deflated, and a fresh start looks for anything larger than the smallest one kept,
+    until nothing is found. Return None if a run does not converge.
     """
     accuracy = accuracy_for(len(trivial))
     probe = replace(budget, n_vectors=min(budget.n_vectors, PROBE_VECTORS))
@@ -616,7 +617,8 @@ def largest_vectors(
         if pairs is None:
             return None
         values = np.concatenate([values, pairs[0]])
-        # Directions found earlier keep their place: the new ones are orthogonal.
+        # Directions found earlier keep their place: the new ones are orthogonal to
+        # them.
         found = np.linalg.qr(np.hstack([found, pairs[1]]))[0]
         smallest = np.sort(values)[-n_pairs]
         scale = operator.resolution(smallest)
@@ -632,7 +634,7 @@ def largest_vectors(
 
 
 def _deflate(operator: _Operator, found: NDArray[np.float64]) -> LinearOperator:
-    """Give the found directions the value 0, the least a positive operator has."""
+    """Give the found directions the value 0, the smallest a positive operator has."""
 
     def matvec(x: NDArray[np.float64]) -> NDArray[np.float64]:
         x = x.ravel()
@@ -651,7 +653,7 @@ def _lanczos(
     budget: _Budget,
     rng: np.random.Generator,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """Largest eigenpairs by ARPACK from a random start, or None if it stalls."""
+    """Return the largest eigenpairs from a random ARPACK start; None if it stalls."""
     n_points = operator.shape[0]
     options: dict[str, Any] = {"rng": rng} if _EIGSH_TAKES_RNG else {}
     try:
@@ -676,7 +678,7 @@ def _rayleigh_ritz(
     vectors: NDArray[np.float64],
     n_pairs: int,
 ) -> Eigenpairs:
-    """Best eigenpairs within the span of `vectors`, with their worst residual."""
+    """Return the best eigenpairs in the span of `vectors`, with the worst residual."""
     basis = np.linalg.qr(np.column_stack([trivial, vectors]))[0][:, 1:]
     values, rotation = np.linalg.eigh(basis.T @ (adjacency @ basis))
     values = values[::-1][:n_pairs]
@@ -687,17 +689,17 @@ def _rayleigh_ritz(
     return Eigenpairs(values, ritz, float(residuals.max()))
 
 
-# Up to so many rows every restart sees all of them; beyond, a sample of that size.
+# Up to this many rows every restart uses all of them; beyond, a sample of this size.
 ALL_ROWS = 50_000
-# Iterations at most, and the movement of the centres, as a share of the variance, at
-# which they have come to rest: as in scikit-learn.
+# Maximum number of iterations, and the movement of the centres, as a share of the
+# variance, at which they count as settled: as in scikit-learn.
 _MAX_ITER = 300
 _TOLERANCE = 1e-4
 # Squared distances, as a share of the largest squared entry, that may be rounding.
 _ROUNDING = 1e-13
-# Rows looked at together: their numbers stay in the cache of a core.
+# Rows processed together: their data stay in the cache of a core.
 _ROWS_AT_ONCE = 2048
-# Sums may be added up in any order, and products added without rounding in between.
+# Sums may be reordered, and products added without rounding in between.
 _ANY_ORDER = {"reassoc", "nsz", "contract"}
 
 
@@ -711,8 +713,8 @@ def kmeans_labels(
     rows : ndarray of shape (n_points, n_features)
     n_clusters : int
     n_init : int
-        Restarts, each from centres spread by k-means++ [1]_; the one of least cost
-        is kept.
+        Number of restarts, each from centres spread by k-means++ [1]_; the one with the
+        lowest cost is kept.
     seed : int
 
     Returns
@@ -721,9 +723,9 @@ def kmeans_labels(
 
     Notes
     -----
-    Beyond ``ALL_ROWS`` rows the restarts run on a random sample of so many, and the
-    best one is the start of a single run on all rows. So the cost of a restart does
-    not grow with the number of points. Warnings are never issued.
+    Beyond ``ALL_ROWS`` rows the restarts run on a random sample of that size, and the
+    best one is the start of a single run on all rows, so the cost of a restart does not
+    grow with the number of points. Warnings are never issued.
 
     References
     ----------
@@ -742,8 +744,8 @@ def kmeans_labels(
     rng = np.random.default_rng(seed)
     rows = rows - rows.mean(axis=0)
     largest = max(float(np.abs(rows).max()), np.finfo(float).tiny)
-    # One feature after the other: loops over points are loops over vectors of numbers.
-    # Features are taken in fours, which zeros make up.
+    # Stored feature by feature, so that loops over points are loops over vectors of
+    # numbers. Features are taken in fours, padded with zeros.
     features = np.zeros((-(-rows.shape[1] // 4) * 4, len(rows)), np.float32)
     features[: rows.shape[1]] = (rows / largest).T
     size = max(ALL_ROWS, n_clusters)
@@ -763,7 +765,7 @@ def kmeans_labels(
 
 @dataclass(frozen=True)
 class _Run:
-    """Clusters of one start, their centres, and the sum of squared distances."""
+    """Clusters from one start, their centres, and the sum of squared distances."""
 
     labels: NDArray[np.int32]
     centres: NDArray[np.float32]
@@ -773,13 +775,14 @@ class _Run:
 def _spread_centres(
     features: NDArray[np.float32], n_clusters: int, rng: np.random.Generator
 ) -> NDArray[np.float32]:
-    """Choose rows as centres, far ones preferably: greedy k-means++.
+    """Choose rows as centres by greedy k-means++, which prefers distant rows.
 
-    They are fewer than asked for where all other rows coincide with one of them.
+    There are fewer than requested if all other rows coincide with one of them.
     """
     n_trials = 2 + int(log(n_clusters))
     draws = rng.random((n_clusters, n_trials))
-    # Farther than any two rows are: all are equally likely to be the first centre.
+    # Farther than any two rows are apart: each is equally likely to be the first
+    # centre.
     distances = np.full((3, features.shape[1]), 5 * len(features), np.float32)
     chosen = np.empty(n_clusters, np.int64)
     n_chosen = _choose_far_rows(features, draws, _ROUNDING, distances, chosen)
@@ -796,8 +799,9 @@ def _choose_far_rows(
 ) -> int:
     """Choose one row for each row of draws, unless all coincide with chosen ones.
 
-    ``distances[0]`` are those to the nearest chosen row; the others are room for
-    those with the row that is tried and with the best one tried.
+    ``distances[0]`` holds the distances to the nearest chosen row; the other rows are
+    working memory for the distances once the row being tried, or the best row tried
+    so far, is added.
     """
     n_rows = features.shape[1]
     now, best, tried = 0, 1, 2
@@ -805,7 +809,7 @@ def _choose_far_rows(
     for k in range(draws.shape[0]):
         least = np.inf
         for t in range(draws.shape[1]):
-            # The first row at which the sum of distances exceeds the number drawn.
+            # Find the first row at which the sum of distances exceeds the number drawn.
             number = -1
             left = draws[k, t] * total
             while number < n_rows - 1 and left >= 0.0:
@@ -840,16 +844,16 @@ def _choose_far_rows(
 
 
 def _descend(features: NDArray[np.float32], centres: NDArray[np.float32]) -> _Run:
-    """Assign rows to the nearest centres and move these to the means, in turns."""
+    """Assign rows to the nearest centres and move these to the means, alternately."""
     n_features, n_rows = features.shape
     n_clusters = len(centres)
     centres = centres.copy()
-    # The mean square is that of rows whose mean is zero: their variance.
+    # The mean of the rows is zero, so their mean square is their variance.
     square = np.einsum("ji,ji->", features, features, dtype=np.float64)
     rest = _TOLERANCE * float(square) / max(n_rows * n_features, 1)
     labels, before = np.zeros(n_rows, np.int32), np.full(n_rows, n_clusters, np.int32)
     distances = np.empty((2, n_rows), np.float32)
-    # The last sum and count are of rows that have no cluster yet.
+    # The last sum and count are for rows that have no cluster yet.
     sums, counts = np.zeros((n_clusters + 1, n_features)), np.zeros(n_clusters + 1)
     moved = np.inf
     for _ in range(_MAX_ITER):
@@ -861,7 +865,7 @@ def _descend(features: NDArray[np.float32], centres: NDArray[np.float32]) -> _Ru
         empty = np.flatnonzero(np.bincount(labels, minlength=n_clusters) == 0)
         if not empty.size:
             break
-        # An empty cluster takes the row that is worst off, if one is off at all.
+        # An empty cluster takes the row farthest from its centre, if any is off at all.
         farthest = np.argsort(-distances[0], kind="stable")[: empty.size]
         farthest = farthest[distances[0][farthest] > _ROUNDING]
         if not farthest.size:
@@ -880,11 +884,11 @@ def _assign(
 ) -> None:
     """Find the nearest centre of each row, and the squared distance to it.
 
-    That goes to ``distances[0]``; ``distances[1]`` is room for others.
+    It is written to ``distances[0]``; ``distances[1]`` is working memory.
     """
     n_features, n_rows = features.shape
     for start in range(0, n_rows, _ROWS_AT_ONCE):
-        # Unsigned, so that no number of a row could count from the end.
+        # Unsigned, so that no row index can count from the end.
         first, last = np.uint64(start), np.uint64(min(start + _ROWS_AT_ONCE, n_rows))
         for i in range(first, last):
             distances[0, i] = np.inf
@@ -916,8 +920,8 @@ def _move(
 ) -> float:
     """Move centres to the means of their rows; return the sum of squared steps.
 
-    ``sums`` and ``counts`` are those of the clusters in ``before``; all three follow
-    the labels.
+    ``sums`` and ``counts`` are those of the clusters in ``before``; all three are
+    updated to the labels.
     """
     n_features, n_rows = features.shape
     for i in range(n_rows):
@@ -950,9 +954,9 @@ def cluster_links(
 
 
 def mean_ncut(graph: csr_array, labels: NDArray[np.integer], n_clusters: int) -> float:
-    r"""Mean over clusters of the share of their edges that leads out of them.
+    r"""Return the mean over clusters of the share of their edges that leave them.
 
-    That is :math:`\mathrm{Ncut} / K`, in [0, 1]. A cluster without edges counts 0.
+    This is :math:`\mathrm{Ncut} / K`, in [0, 1]. A cluster without edges counts as 0.
 
     Parameters
     ----------
@@ -966,7 +970,7 @@ def mean_ncut(graph: csr_array, labels: NDArray[np.integer], n_clusters: int) ->
     Returns
     -------
     ncut : float
-        0 where no edge leaves a cluster.
+        0 if no edge leaves a cluster.
 
     Examples
     --------
@@ -1018,7 +1022,7 @@ class SpectralEmbedding:
 
 @dataclass(frozen=True)
 class SpectralResult:
-    """Clusters of a graph and how they were found.
+    """Clusters of a graph, and how they were found.
 
     Attributes
     ----------
@@ -1028,13 +1032,14 @@ class SpectralResult:
         Rows of the eigenvectors scaled to unit length, as k-means saw them; zero
         for points left out of the cut.
     eigenvalues : ndarray of shape (n_eigenvectors + 1,)
-        Leading eigenvalues and the one after them, which shows the gap.
+        Leading eigenvalues, and the one after them, which shows the gap.
     n_components : int
-        Number of connected components of the graph as given.
+        Number of connected components of the given graph.
     case : {"fewer", "equal", "more"}
-        Components against clusters; "more" also when some component is too small.
+        Number of components compared with clusters; "more" also if some component is
+        too small.
     notes : tuple of str
-        What was done to points outside the components that count.
+        What was done with points outside the components that count.
 
     Examples
     --------
@@ -1059,29 +1064,29 @@ def spectral_embedding(
     *,
     random_state: int | np.random.Generator | None = None,
 ) -> SpectralEmbedding:
-    r"""Largest eigenpairs of the normalised adjacency, component by component.
+    r"""Return the largest eigenpairs of the normalised adjacency, by component.
 
     With degrees :math:`D = \mathrm{diag}(W 1)`, the eigenvectors of
     :math:`A = D^{-1/2} W D^{-1/2}` for its largest eigenvalues are those of the
     normalised Laplacian :math:`I - A` for its smallest. Every component with an edge
-    contributes the eigenvalue 1 with vector :math:`D^{1/2} 1` restricted to it,
-    without any solve; the other pairs are solved inside the components.
+    contributes the eigenvalue 1 with vector :math:`D^{1/2} 1` restricted to it, without
+    a solver; the other pairs are solved for inside the components.
 
     Parameters
     ----------
     affinity : sparse array, sparse matrix or ndarray of shape (n_points, n_points)
         Symmetric and non-negative; its diagonal is ignored.
     n_components : int
-        How many pairs. Where the graph has fewer (isolated points have none), all
-        are returned.
+        Number of pairs. If the graph has fewer (isolated points have none), all are
+        returned.
     random_state : int, Generator or None, default=None
         Seed of the start vectors of iterative solvers.
 
     Returns
     -------
     SpectralEmbedding
-        Vectors, values, component of each point and the worst residual. Among the
-        repeated eigenvalues 1 those of the largest components come first.
+        Vectors, values, the component of each point, and the worst residual. Among the
+        repeated eigenvalues 1, those of the largest components come first.
 
     Notes
     -----
@@ -1117,15 +1122,15 @@ def spectral_labels(
 ) -> SpectralResult:
     r"""Cut a graph into clusters: eigenvectors, unit rows, k-means.
 
-    Three cases, by the number of connected components:
+    There are three cases, depending on the number of connected components:
 
     - *equal*: the components are the clusters;
     - *fewer*: the rows of the leading eigenvectors of :math:`D^{-1/2} W D^{-1/2}`,
       scaled to unit length, are clustered by k-means [1]_;
     - *more*, or some component is too small to be a cluster (a single point, or less
-      than a tenth of ``n_points / n_clusters``): too small components, then the
-      smallest surplus ones, are bridged to the component their `bridge` edges weigh
-      most for, and one of the cases above follows.
+      than a tenth of ``n_points / n_clusters``): components that are too small, then
+      the smallest surplus ones, are bridged to the component to which their `bridge`
+      edges are heaviest, and one of the cases above follows.
 
     Parameters
     ----------
@@ -1134,17 +1139,17 @@ def spectral_labels(
     n_clusters : int
         Number of clusters, at most n_points.
     n_eigenvectors : int or None, default=None
-        Eigenvectors that k-means sees, at least `n_clusters`, which is the default.
-        With more, k-means decides in the *equal* case too.
+        Number of eigenvectors used by k-means, at least `n_clusters`, which is the
+        default. With more, k-means decides in the *equal* case too.
     n_init : int, default=10
         Restarts of k-means.
     bridge : callable or None, default=None
         ``bridge(rows, component_of)`` returns a sparse (n_points, n_points) array of
         non-negative edges, on the scale of the affinity, from the points `rows` to
-        points of other components, best only the few strongest of each row. Entries
+        points of other components, preferably only the few strongest per row. Entries
         in other rows or inside a component are ignored.
     random_state : int, Generator or None, default=None
-        Seed of solver and k-means: the same seed gives the same bytes.
+        Seed of the solver and of k-means: the same seed gives the same bytes.
 
     Returns
     -------
@@ -1154,8 +1159,9 @@ def spectral_labels(
     Warns
     -----
     UserWarning
-        When points had to be labelled without help of the graph: no bridge for too
-        small or surplus components, or an embedding with too few distinct rows.
+        If points had to be labelled without the help of the graph: there is no bridge
+        for components that are too small or surplus, or the embedding has too few
+        distinct rows.
 
     See Also
     --------
@@ -1163,12 +1169,12 @@ def spectral_labels(
 
     Notes
     -----
-    All labels 0, ..., n_clusters - 1 are used. Points of too small components that
-    no bridge reaches get the label of the largest cluster; surplus components are
-    joined smallest with smallest. So a graph without edges gives groups of nearly
-    equal size, which mean nothing, and a warning. If k-means leaves clusters empty
-    because rows coincide, the farther half of the largest cluster is split off
-    for each. Time is that of `spectral_embedding` plus k-means.
+    All labels 0, ..., n_clusters - 1 are used. Points in components that are too small
+    and that no bridge reaches get the label of the largest cluster; surplus components
+    are joined, smallest with smallest. A graph without edges therefore gives
+    meaningless groups of nearly equal size, and a warning. If k-means leaves clusters
+    empty because rows coincide, the farther half of the largest cluster is split off
+    for each. The time is that of `spectral_embedding` plus k-means.
 
     References
     ----------
@@ -1206,7 +1212,7 @@ def spectral_labels(
         labels[in_cut] = _filled_kmeans(
             embedding[in_cut], n_clusters, n_init, kmeans_rng
         )
-    # Numbered before counting, so that of equal clusters the first one is largest.
+    # Renumbered before counting, so that among equal clusters the first one is largest.
     labels[in_cut] = number_by_appearance(labels[in_cut])
     labels[~in_cut] = np.bincount(labels[in_cut]).argmax()
     return SpectralResult(
@@ -1269,7 +1275,7 @@ def embed(
 
 
 def _normalise(part: csr_array) -> tuple[csr_array, NDArray[np.float64]]:
-    """Normalised adjacency of a connected graph and its unit vector of value 1."""
+    """Return the normalised adjacency of a connected graph, and its vector for 1."""
     weights = part.data / part.data.max()
     source = np.repeat(np.arange(part.shape[0]), np.diff(part.indptr))
     root_degree = np.sqrt(np.bincount(source, weights, part.shape[0]))
@@ -1305,7 +1311,7 @@ def unit_rows(rows: NDArray[np.float64]) -> NDArray[np.float64]:
 def _filled_kmeans(
     rows: NDArray[np.float64], n_clusters: int, n_init: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """K-means with restarts; clusters left empty by coinciding rows are filled."""
+    """Run k-means with restarts; fill clusters left empty by coinciding rows."""
     labels = kmeans_labels(rows, n_clusters, n_init, int(rng.integers(2**31)))
     empty = np.setdiff1d(np.arange(n_clusters), labels)
     if empty.size:

@@ -1,9 +1,9 @@
 """Graphs whose edges sum to 1 at every point: doubly stochastic affinities.
 
 The nearest doubly stochastic matrix keeps the strong edges of a graph, drops the weak
-ones, and gives every point the same degree, so that no point is a hub. It is found on
-the dual problem, with one multiplier per point, by Newton steps on the edges that are
-in use.
+ones, and gives every point the same degree, so that no point is a hub. It is found by
+solving the dual problem, with one multiplier per point, by Newton steps on the edges
+that are in use.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from sklearn.exceptions import ConvergenceWarning
 from ekss.graph.spectral import as_graph
 
 # Added to the curvature of each multiplier, so that Newton steps exist where some sums
-# can be changed only together; there are at least 1 or 2 edges in use elsewhere.
+# can only be changed together; elsewhere at least 1 or 2 edges are in use.
 _DAMPING = 1e-6
-# Share of the descent that the slope promises which a step must keep (Armijo's rule).
+# Share of the descent predicted by the slope that a step must achieve (Armijo's rule).
 _DESCENT = 1e-4
 _SHORTEST_STEP = 1e-12
-# Conjugate gradients solve a Newton step to the error of the sums, and no better than
-# this share; more rounds than so many are spent on the next step instead.
+# Conjugate gradients solve a Newton step to the error of the sums, but no better than
+# this share; beyond this number of rounds, the effort goes into the next step instead.
 _NEWTON_ERROR, _ROUNDS = 0.1, 200
 
 
@@ -38,11 +38,11 @@ class DoublyStochastic:
     Attributes
     ----------
     graph : csr_array of shape (n_points, n_points)
-        Symmetric and non-negative; rows sum to 1. What the edges of a point cannot
-        hold is on the diagonal.
+        Symmetric and non-negative; rows sum to 1. What the edges of a point cannot hold
+        is on the diagonal.
     multipliers : ndarray of shape (n_points,)
         With multipliers a, entry (i, j) is the positive part of
-        :math:`s W_{ij} - a_i - a_j`, where it may be used.
+        :math:`s W_{ij} - a_i - a_j`, wherever entries are allowed.
     factor : float
         The number s that the weights were multiplied by.
     violation : float
@@ -72,10 +72,10 @@ def doubly_stochastic(
 ) -> DoublyStochastic:
     r"""Find the doubly stochastic matrix that is nearest to a graph.
 
-    Of all symmetric, non-negative matrices whose rows sum to 1 and which have entries
-    on the edges of the graph and on the diagonal only, the nearest to :math:`s W` in
-    the Euclidean norm is found, as Lim, Vidal and Haeffele do for all pairs of points
-    [1]_.
+    Among all symmetric, non-negative matrices whose rows sum to 1 and that have entries
+    only on the edges of the graph and on the diagonal, the one nearest to :math:`s W`
+    in the Euclidean norm is found, as Lim, Vidal and Haeffele do for all pairs of
+    points [1]_.
 
     Parameters
     ----------
@@ -83,12 +83,12 @@ def doubly_stochastic(
         Symmetric and non-negative; its diagonal is ignored.
     scale : float, default=1.0
         Weights are first multiplied by s such that the largest weight of a point is
-        ``scale`` in the mean of all points that have edges. More leaves fewer edges;
-        towards 0 the edges that are left become equal.
+        ``scale`` on average over all points that have edges. Larger values leave fewer
+        edges; towards 0 the remaining edges become equal.
     tol : float, default=1e-8
         Rows sum to 1 up to this error.
     max_iter : int, default=200
-        Most Newton steps.
+        Maximum number of Newton steps.
 
     Returns
     -------
@@ -98,13 +98,14 @@ def doubly_stochastic(
     Warns
     -----
     ConvergenceWarning
-        When sums are not exact up to ``tol`` after ``max_iter`` steps.
+        If sums are not exact up to ``tol`` after ``max_iter`` steps.
 
     Notes
     -----
-    The dual problem :math:`\min_a \frac12 \sum_{ij} [s W_{ij} - a_i - a_j]_+^2
-    + 2 \sum_i a_i` over the allowed entries is convex and smooth. Each step takes some
-    tens of products with the edges in use; memory is that of the graph.
+    The dual problem
+    :math:`\min_a \frac12 \sum_{ij} [s W_{ij} - a_i - a_j]_+^2 + 2 \sum_i a_i` over the
+    allowed entries is convex and smooth. Each step takes a few tens of products with
+    the edges in use; memory is that of the graph.
 
     References
     ----------
@@ -128,7 +129,7 @@ def doubly_stochastic(
     n_points = graph.shape[0]
     largest = graph.max(axis=1).toarray().ravel() if graph.nnz else np.zeros(n_points)
     factor = scale / largest[largest > 0].mean() if graph.nnz else scale
-    # The diagonal is listed with weight 0: a stored 1 is taken off again.
+    # The diagonal is listed with weight 0: a stored 1 is subtracted again.
     listed = coo_array(graph + eye_array(n_points))
     row, column = listed.row, listed.col
     weights = factor * np.where(row == column, 0.0, listed.data)
@@ -157,7 +158,7 @@ def doubly_stochastic(
         while True:
             tried = a + share * step
             entries = entries_at(tried)
-            # Close to the minimum the dual changes by rounding errors alone.
+            # Close to the minimum the dual changes only by rounding errors.
             enough = value + _DESCENT * share * slope + 1e-14 * abs(value)
             if dual(tried, entries) <= enough or share < _SHORTEST_STEP:
                 break
@@ -180,7 +181,7 @@ def doubly_stochastic(
 def _newton_step(
     row: NDArray[np.integer], column: NDArray[np.integer], excess: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the change of the multipliers that would take the excess off all rows."""
+    """Return the change of the multipliers that would remove the excess of all rows."""
     n_points = len(excess)
     used = csr_array((np.ones(len(row)), (row, column)), shape=2 * (n_points,))
     counts = np.bincount(row, minlength=n_points).astype(np.float64)

@@ -1,4 +1,4 @@
-"""Votes of members: who shares base clusters with whom, never as N x N."""
+"""Votes of members: who shares base clusters with whom, never as an N x N matrix."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def directed_graph(neighbours: Neighbours, q: int | None = None) -> sparse.csr_a
     neighbours : Neighbours
         Lists with at least q entries per row.
     q : int, default=None
-        How many to keep; all of them if None. Smaller values reuse the same lists,
-        so a sweep over q costs no further votes.
+        Number of neighbours to keep; all of them if None. Smaller values reuse the same
+        lists, so a sweep over q needs no further votes.
 
     Returns
     -------
     graph : csr_array of shape (n_samples, n_samples)
-        Weights are the similarities; lists that end early have fewer edges.
+        Weights are the similarities; lists that end early give fewer edges.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def directed_graph(neighbours: Neighbours, q: int | None = None) -> sparse.csr_a
     index, value = neighbours.index[:, :q], neighbours.value[:, :q]
     n = index.shape[0]
     present = index >= 0
-    # 32-bit indices, which scikit-learn asks of precomputed affinities
+    # scikit-learn requires 32-bit indices in precomputed affinities.
     row = np.repeat(np.arange(n, dtype=np.int32), present.sum(axis=1))
     graph = sparse.csr_array((value[present], (row, index[present])), shape=(n, n))
     graph.sort_indices()
@@ -86,16 +86,16 @@ def graph_of_rows(
     Parameters
     ----------
     neighbours : Neighbours
-        Lists of the given rows, in their order.
+        Lists of the given rows, in the same order.
     rows : ndarray of int
-        Which points the lists belong to.
+        Points that the lists belong to.
     n_samples : int
-        Number of all points.
+        Total number of points.
 
     Returns
     -------
     graph : csr_array of shape (n_samples, n_samples)
-        Rows that were not asked for are empty.
+        Rows that were not given are empty.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def symmetric_graph(neighbours: Neighbours, q: int | None = None) -> sparse.csr_
     neighbours : Neighbours
         Lists with at least q entries per row.
     q : int, default=None
-        How many neighbours to keep per row; all of them if None.
+        Number of neighbours to keep per row; all of them if None.
 
     Returns
     -------
@@ -212,7 +212,7 @@ def _shuffle(value: np.uint32) -> np.uint32:
 
 @numba.njit(nogil=True, cache=True, inline="always")
 def _rank_key(votes: np.uint32, i: int, j: int) -> np.uint64:
-    """Order by votes, then by a hash of the pair: strict within row i."""
+    """Return a key that orders by votes, then by a hash: strictly within row i."""
     salt = _shuffle(np.uint32(i))
     tie = _shuffle(np.uint32(np.uint32(j) ^ salt))
     return (np.uint64(votes) << np.uint64(32)) | np.uint64(tie)
@@ -255,11 +255,12 @@ def scan_rows(
 ) -> None:
     """Offer the first points to rows that are not in their group.
 
-    With ``both`` only later points are offered to a row, and the row to these in turn:
-    every pair is looked at once, and the heaps ``keys`` and ``neighbours`` are those of
-    all points. Otherwise they are those of the rows. No other thread writes to them;
-    because the order is strict, merging the heaps of all threads gives the same rows
-    however rows are shared out. ``votes`` and ``partial`` are memory for a tile.
+    With ``both``, only later points are offered to a row, and the row is offered to
+    them in turn: every pair is compared once, and the heaps ``keys`` and ``neighbours``
+    are those of all points. Otherwise they are those of the rows. No other thread
+    writes to them; because the order is strict, merging the heaps of all threads gives
+    the same result however the rows are divided among threads. ``votes`` and
+    ``partial`` are working memory for a tile.
     """
     for first in range(0, n_offered, votes.shape[0]):
         last = min(n_offered, first + votes.shape[0])
@@ -303,20 +304,20 @@ def merge_heaps(
                 _offer(keys[i], neighbours[i], other_keys[i, r], other_neighbours[i, r])
 
 
-# What the kernels of py expect: members in blocks of eight, and integer votes
-# of which two blocks still sum in 16 bits.
+# What the compiled kernels expect: members in blocks of eight, and integer votes such
+# that two blocks still sum in 16 bits.
 MEMBERS_AT_ONCE = 8
 LARGEST_VOTE = (2**16 - 1) // (2 * MEMBERS_AT_ONCE)
 
-# Votes of clusters below this share of the mean cluster size are not raised further
-# when votes are divided by size: a cluster of two points is not a thousand times
-# better evidence than one of two thousand.
+# When votes are divided by size, votes of clusters below this share of the mean cluster
+# size are not raised further: a cluster of two points is not a thousand times better
+# evidence than one of two thousand.
 SMALLEST_SIZE_SHARE = 1 / 16
 
-# Connections a stray point gets.
+# Number of connections that a stray point gets.
 _BRIDGES = 10
 
-# Stray points are compared with all others up to so many pairs, then with a sample.
+# Stray points are compared with all others up to this many pairs, then with a sample.
 MAX_BRIDGE_PAIRS = 10**10
 
 # The scan over pairs is done in equal parts, so that progress can be reported.
@@ -332,10 +333,10 @@ class Votes:
     labels : ndarray of shape (n_padded, n_samples), unsigned
         Labels member by member, padded to a multiple of eight members.
     table : ndarray of shape (n_padded, n_labels), uint16
-        Integer vote of a member for two points in its cluster k; 0 for padding, and
-        for the label after the last, which points get that a member says nothing of.
+        Integer vote of a member for two points in its cluster k; 0 for padding, and for
+        the label after the last, which marks points that a member does not vote on.
     unit : float
-        What an integer vote of 1 is worth, so that similarities lie in [0, 1].
+        Value of an integer vote of 1, such that similarities lie in [0, 1].
 
     Examples
     --------
@@ -362,19 +363,20 @@ def prepare_votes(
 
     The co-association of the paper is
     :math:`A_{ij} = \frac1B \sum_b w(b)\, 1\{i, j \text{ together in member } b\}`.
-    Integers make every sum exact, hence the same for any order and number of workers.
+    Integers make every sum exact, and hence the same for any order and number of
+    workers.
 
     Parameters
     ----------
     labels : array-like of shape (n_samples, n_members)
-        Labels of every point in every member; a negative label is no vote.
+        Labels of every point in every member; a negative label means no vote.
     weights : array-like of shape (n_members,), default=None
         Non-negative weight of each member; all 1 if None. The largest weight is
         resolved to 1 part in 4095.
     divide_by_size : bool, default=False
-        Divide each vote by the size of the cluster it comes from, which makes the
-        full matrix doubly stochastic up to the weights. Clusters smaller than 1/16
-        of their member's mean cluster size count as that size.
+        Whether to divide each vote by the size of the cluster it comes from, which
+        makes the full matrix doubly stochastic up to the weights. Clusters smaller than
+        1/16 of their member's mean cluster size count as that size.
 
     Returns
     -------
@@ -383,7 +385,7 @@ def prepare_votes(
 
     See Also
     --------
-    nearest_by_votes : Finds the strongest.
+    nearest_by_votes : Finds the strongest votes.
 
     Examples
     --------
@@ -416,11 +418,11 @@ def nearest_by_votes(
     n_jobs: int | None = None,
     report: Callable[[int], None] | None = None,
 ) -> Neighbours:
-    """Find the q points that share most votes with each point.
+    """Find the q points that share the most votes with each point.
 
     Ties are broken by a hash of the pair. Among good members hundreds of pairs have
-    equal votes, and a choice by index would give every point the same few neighbours
-    and tear clusters apart; a hash makes a random, well connected graph.
+    equal votes; choosing by index would give every point the same few neighbours and
+    tear clusters apart, whereas a hash makes a random, well-connected graph.
 
     Parameters
     ----------
@@ -429,14 +431,14 @@ def nearest_by_votes(
     q : int
         Neighbours kept per point; a point's vote with itself does not count.
     n_jobs : int, default=None
-        Threads; the result does not depend on it.
+        Number of threads; the result does not depend on it.
     report : callable, default=None
         Called with 1 after each of ``SCAN_CHUNKS`` equal parts of the work.
 
     Returns
     -------
     neighbours : Neighbours
-        Lists of q neighbours, with the share of votes that each has.
+        Lists of q neighbours, with the share of votes of each.
 
     See Also
     --------
@@ -445,7 +447,7 @@ def nearest_by_votes(
 
     Notes
     -----
-    Time: n_samples^2 n_members / 2 comparisons of bytes; memory: O(n_samples q) per
+    Takes n_samples^2 n_members / 2 byte comparisons, and O(n_samples q) memory per
     thread.
 
     Examples
@@ -502,21 +504,21 @@ def votes_outside(
     rows : ndarray of int
         The points that need a connection.
     group : ndarray of shape (n_samples,), int
-        Group (for example the connected component) of every point.
+        Group (for example, the connected component) of every point.
     q : int
-        Connections per row.
+        Number of connections per row.
 
     Returns
     -------
     graph : csr_array of shape (n_samples, n_samples)
-        Directed; rows that were not asked for, or that share no vote with any other
-        group, are empty.
+        Directed; rows that were not given, or that share no vote with any other group,
+        are empty.
 
     Notes
     -----
-    Time O(len(rows) n_samples n_members) byte comparisons up to 10^10 pairs. Beyond,
-    which takes more than 100,000 points, the rows choose from a random sample of the
-    points that makes so many pairs.
+    Takes O(len(rows) n_samples n_members) byte comparisons, up to 10^10 pairs. Beyond
+    that, which takes more than 100,000 points, the rows choose from a random sample of
+    the points that makes this many pairs.
 
     Examples
     --------
@@ -557,20 +559,20 @@ def votes_outside(
 def bridge_by_votes(votes: Votes, q: int) -> partial[sparse.csr_array]:
     """Return the bridge for :func:`ekss.graph.spectral_labels` on the graph of top q.
 
-    A stray point is connected by its few strongest votes outside its component, at
-    most as many as the graph keeps: they say where it belongs.
+    A stray point is connected by its few strongest votes outside its component, at most
+    as many as the graph keeps: they indicate where it belongs.
 
     Parameters
     ----------
     votes : Votes
         From :func:`prepare_votes`.
     q : int
-        Neighbours per point in the graph.
+        Number of neighbours per point in the graph.
 
     Returns
     -------
     bridge : callable
-        From rows and groups to a graph, as :func:`votes_outside` returns it.
+        Maps rows and groups to a graph, as :func:`votes_outside` returns it.
 
     Examples
     --------
@@ -597,15 +599,15 @@ def coassociation_topq(
     Parameters
     ----------
     labels : array-like of shape (n_samples, n_members)
-        Labels of every point in every member; a negative label is no vote.
+        Labels of every point in every member; a negative label means no vote.
     weights : array-like of shape (n_members,) or None
         Weight of each member; None for equal weights.
     q : int
-        Entries kept per row, self-votes not counted.
+        Number of entries kept per row, not counting self-votes.
     divide_by_size : bool, default=False
-        Divide votes by the size of the cluster they come from.
+        Whether to divide votes by the size of the cluster they come from.
     n_jobs : int, default=None
-        Threads; the result does not depend on it.
+        Number of threads; the result does not depend on it.
 
     Returns
     -------
@@ -634,7 +636,7 @@ def coassociation_dense(
     Parameters
     ----------
     labels : array-like of shape (n_samples, n_members)
-        Labels of every point in every member; a negative label is no vote.
+        Labels of every point in every member; a negative label means no vote.
     weights : array-like of shape (n_members,), default=None
         Weight of each member; all 1 if None.
 
@@ -665,7 +667,7 @@ def _check_labels(
 ) -> tuple[NDArray[Any], int, NDArray[np.float64]]:
     """Return labels member by member, the number of labels, and float weights.
 
-    The labels are in their smallest type; those that are no vote come after all others.
+    The labels have their smallest type; those that are not votes come after all others.
     """
     array = np.asarray(labels)
     if array.ndim != 2 or 0 in array.shape:
@@ -696,7 +698,7 @@ def _check_labels(
 def _voting_labels(labels: NDArray[np.integer]) -> tuple[NDArray[Any], int]:
     """Return labels member by member, unsigned, and how many of them stand for votes.
 
-    Negative labels, which are no votes, become one label after the last.
+    Negative labels, which are not votes, become one label after the last.
     """
     n_labels = max(int(labels.max()) + 1, 0)
     if labels.dtype.kind == "i":
@@ -707,7 +709,7 @@ def _voting_labels(labels: NDArray[np.integer]) -> tuple[NDArray[Any], int]:
 
 
 def _inverse_sizes(by_member: NDArray[Any], n_labels: int) -> NDArray[np.float64]:
-    """One over cluster size, bounded for tiny clusters; 0 for labels not in use."""
+    """Return 1 / cluster size, bounded for tiny clusters; 0 for labels not in use."""
     counts = [np.bincount(m, minlength=n_labels)[:n_labels] for m in by_member]
     sizes = np.stack(counts)
     mean_size = sizes.sum(axis=1) / np.maximum((sizes > 0).sum(axis=1), 1)
@@ -738,9 +740,10 @@ def _sorted_neighbours(
     return Neighbours(np.take_along_axis(index, order, axis=1), value)
 
 
-# Members whose tables of shares are held at once: they stay in the cache of a core.
+# Members whose tables of shares are held at once: they fit in the cache of a core.
 _MEMBERS_HELD = 8
-# Columns of such a table are a multiple of this, so that whole vectors are added.
+# The number of columns of such a table is a multiple of this, so that whole vectors are
+# added.
 _LANES = 32
 
 
@@ -775,17 +778,17 @@ def _add_tables(
 def companion_shares(
     member_labels: NDArray[Any], labels: NDArray[np.integer], n_clusters: int
 ) -> NDArray[np.float32]:
-    r"""Share of each cluster among the companions of each point.
+    r"""Return the share of each cluster among the companions of each point.
 
-    A companion of point i in a member is another point of its base cluster; with
-    :math:`n_{mk}` points of cluster k in base cluster m of size :math:`s_m`, cluster
-    k has the share :math:`(n_{mk} - 1\{i \in k\}) / (s_m - 1)` of them. The mean over
-    members is returned; a member in which a point is alone adds nothing.
+    A companion of point i in a member is another point of its base cluster. With
+    :math:`n_{mk}` points of cluster k in base cluster m of size :math:`s_m`, cluster k
+    has the share :math:`(n_{mk} - 1\{i \in k\}) / (s_m - 1)` of the companions. The
+    mean over members is returned; a member in which a point is alone adds nothing.
 
     Parameters
     ----------
     member_labels : ndarray of shape (n_points, n_members)
-        Labels of every member; a negative label is no vote.
+        Labels of every member; a negative label means no vote.
     labels : ndarray of shape (n_points,)
         In 0, ..., n_clusters - 1.
     n_clusters : int
@@ -794,12 +797,12 @@ def companion_shares(
     Returns
     -------
     shares : ndarray of shape (n_points, n_clusters)
-        Rows sum to 1, or to less where a point is alone in some members, or where
-        these say nothing of it.
+        Rows sum to 1, or to less if a point is alone in some members or is not voted on
+        by some.
 
     Notes
     -----
-    No pair of points is looked at: O(n_points n_members n_clusters) additions.
+    No pairs of points are compared: O(n_points n_members n_clusters) additions.
 
     Examples
     --------
@@ -820,10 +823,10 @@ def shares_of_cuts(
     cuts: Sequence[NDArray[np.integer]],
     n_clusters: Sequence[int],
 ) -> list[NDArray[np.float32]]:
-    """Return the :func:`companion_shares` of several partitions, found together.
+    """Return the :func:`companion_shares` of several partitions, computed together.
 
-    That is some times faster than one by one; with more than a hundred clusters in
-    all there is nothing more to gain.
+    This is several times faster than one by one; beyond a hundred clusters in total
+    there is nothing more to gain.
     """
     by_member, n_labels = _voting_labels(member_labels)
     n_members, n_points = by_member.shape
@@ -847,7 +850,7 @@ def shares_of_cuts(
 def _columns_of_cuts(
     cuts: Sequence[NDArray[np.integer]], n_clusters: Sequence[int]
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """Give clusters of all cuts their own numbers; return where those of each end."""
+    """Give the clusters of all cuts consecutive numbers; return where each cut ends."""
     ends = np.cumsum(n_clusters)
     columns = np.stack(cuts).astype(np.uint32)
     columns[1:] += ends[:-1, None].astype(np.uint32)
@@ -857,9 +860,10 @@ def _columns_of_cuts(
 def _contingency(
     by_member: NDArray[Any], columns: NDArray[np.uint32], n_columns: int
 ) -> Iterator[tuple[NDArray[Any], NDArray[np.float32]]]:
-    """Yield some members at a time, and how many points their clusters share with cuts.
+    """Yield some members at a time, and the counts of points they share with cuts.
 
-    The tables, of base clusters by columns, may be changed; they are made anew.
+    The tables, of base clusters by columns, may be modified; they are refilled
+    each time.
     """
     width = -(-n_columns // _LANES) * _LANES
     tables = np.empty((_MEMBERS_HELD, int(by_member.max()) + 1, width), np.float32)
@@ -873,17 +877,17 @@ def _contingency(
 def shared_information(
     member_labels: NDArray[Any], labels: NDArray[np.integer], n_clusters: int
 ) -> float:
-    r"""Mean over the members of their normalised mutual information with a partition.
+    r"""Return the mean normalised mutual information of members with a partition.
 
-    For one member it is :math:`I / \sqrt{H_1 H_2}`, I the mutual information of its
-    base clusters and the clusters, :math:`H_1` and :math:`H_2` their entropies, over
-    the points that it votes on; 0 where one of them has a single cluster. This is the
-    objective of [1]_.
+    For one member it is :math:`I / \sqrt{H_1 H_2}`, where I is the mutual information
+    of its base clusters and the clusters, and :math:`H_1` and :math:`H_2` are their
+    entropies, over the points that it votes on; 0 if one of them has a single cluster.
+    This is the objective of [1]_.
 
     Parameters
     ----------
     member_labels : ndarray of shape (n_points, n_members)
-        Labels of every member; a negative label is no vote.
+        Labels of every member; a negative label means no vote.
     labels : ndarray of shape (n_points,)
         In 0, ..., n_clusters - 1.
     n_clusters : int
@@ -892,11 +896,11 @@ def shared_information(
     Returns
     -------
     information : float
-        In [0, 1]; 1 if all members say the same as the partition.
+        In [0, 1]; 1 if all members agree with the partition.
 
     Notes
     -----
-    From counts of points, O(n_points n_members) time.
+    Computed from counts of points, in O(n_points n_members) time.
 
     References
     ----------
@@ -935,7 +939,7 @@ def _entropies(shares: NDArray[np.float64]) -> NDArray[np.float64]:
 def edge_shares(
     graph: csr_array, labels: NDArray[np.integer], n_clusters: int
 ) -> NDArray[np.float64]:
-    """Share of each cluster in the edge weight of each point; 0 without edges.
+    """Return the share of each cluster in each point's edge weight; 0 without edges.
 
     Parameters
     ----------
@@ -974,11 +978,11 @@ def edge_shares(
 def cluster_silhouettes(
     shares: NDArray[np.floating], labels: NDArray[np.integer]
 ) -> NDArray[np.float64]:
-    r"""Mean over each cluster of :math:`(a - b) / \max(a, b)`.
+    r"""Return the mean over each cluster of :math:`(a - b) / \max(a, b)`.
 
-    a is a point's share of its own cluster, b the largest share of another. 1 means
-    that all companions are in the cluster, 0 that as many are in another one. A
-    point without companions counts 0.
+    Here a is the share of a point's own cluster, and b the largest share of another. 1
+    means that all companions are in the cluster, 0 that as many are in another one. A
+    point without companions counts as 0.
 
     Parameters
     ----------

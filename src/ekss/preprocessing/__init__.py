@@ -1,4 +1,4 @@
-"""Transformers that make data fit for subspace clustering."""
+"""Transformers that prepare data for subspace clustering."""
 
 from ekss.preprocessing._linear import (
     PrincipalComponents,

@@ -1,4 +1,4 @@
-"""What the transformers share: the way from ``fit`` to a result, and checks."""
+"""What the transformers share: the path from ``fit`` to a result, and checks."""
 
 from __future__ import annotations
 

@@ -34,9 +34,10 @@ def scattering_paths(J: int, L: int, order: int) -> list[Path]:
 class Plan:
     """Filters and windows for images of one shape.
 
-    ``wavelets[r, j]`` are those of scale j on the grid of every 2^r-th pixel, for a
-    result on that of every 2^j-th, as :func:`_for_folding` leaves them; ``windows[r]``
-    are the averages along both axes from the grid of every 2^r-th pixel.
+    ``wavelets[r, j]`` are the wavelets of scale j on the grid of every 2^r-th pixel,
+    for a result on the grid of every 2^j-th pixel, as :func:`_for_folding` returns
+    them; ``windows[r]`` are the averages along both axes, from the grid of every 2^r-th
+    pixel.
     """
 
     J: int
@@ -59,13 +60,13 @@ class Plan:
 
 
 def padded_sides(shape: tuple[int, int], J: int) -> tuple[int, int]:
-    """Return height and width of images of a shape with their reflected border."""
+    """Return the height and width of images with their reflected border."""
     height, width = ((count + 2) << J for count in coarse_sides(shape, J))
     return height, width
 
 
 def coarse_sides(shape: tuple[int, int], J: int) -> tuple[int, int]:
-    """Return height and width of every path's output."""
+    """Return the height and width of every path's output."""
     height, width = (-(-side >> J) for side in shape)
     return height, width
 
@@ -82,14 +83,15 @@ def plan_bytes(
         count * side for count, side in zip(coarse_sides(shape, J), padded, strict=True)
     ]
     windows = 2 * itemsize * sum(matrices)
-    # Of a float64 array each: one scale, turned and repeated; three of the other kind.
+    # For one scale, a float64 array and three in the type of the filters; or three
+    # float64 matrices of windows.
     working = max((8 + 3 * itemsize) * L * pixels, 3 * 8 * max(matrices))
     return filters + windows + working
 
 
 @lru_cache(maxsize=2)
 def make_plan(shape: tuple[int, int], J: int, L: int, order: int, dtype: str) -> Plan:
-    """Return filters and windows for images of a shape; recent plans are kept."""
+    """Return the filters and windows for images of a shape; recent plans are cached."""
     limit_of(None, 0.0).check(
         f"making filters for images of {shape[0]} x {shape[1]} pixels",
         plan_bytes(shape, J, L, order, dtype),
@@ -103,7 +105,7 @@ def make_plan(shape: tuple[int, int], J: int, L: int, order: int, dtype: str) ->
         )
         for r in range(J)
     ]
-    # A wavelet seen at every 2^r-th pixel is the one r scales finer.
+    # A wavelet sampled at every 2^r-th pixel is the one r scales finer.
     wavelets = {
         (r, j): _for_folding(
             morlet_transforms((height >> r, width >> r), j - r, L), 2 ** (j - r), dtype
@@ -120,14 +122,14 @@ def morlet_transforms(
 ) -> NDArray[np.float64]:
     """Return the Fourier transforms of the Morlet wavelets of one scale, by angle.
 
-    With s = 0.8 2^scale, centre frequency c = (3 pi / 4) 2^-scale, w turned by the
+    With s = 0.8 2^scale, centre frequency c = (3 pi / 4) 2^-scale, w rotated by the
     angle pi l / L to (a, b), and slant t = min(1, 4 / L):
 
         psi^(w) = g(a - c, b) - k g(a, b),   g(a, b) = exp(-s^2 (a^2 + b^2 / t^2) / 2),
 
-    summed over all w + 2 pi Z^2 (the wavelet is sampled at the pixels). The constant
-    k makes psi^(0) = 0. All are real; frequencies are in the order of
-    ``scipy.fft.fft2``, and angles run from the direction of the first axis.
+    summed over all w + 2 pi Z^2 (because the wavelet is sampled at the pixels). The
+    constant k makes psi^(0) = 0. All transforms are real; frequencies are in the order
+    of ``scipy.fft.fft2``, and angles are measured from the direction of the first axis.
     """
     spread, frequency = _FINEST_SPREAD * 2**scale, _FINEST_FREQUENCY / 2**scale
     slant = min(1.0, 4 / n_angles)
@@ -148,7 +150,7 @@ def _periodic_bump(
         for side in shape
     )
     bump = np.zeros(shape)
-    # One copy in memory at a time.
+    # Keep one copy in memory at a time.
     for row, column in product(rows[:, :, None], columns[:, None, :]):
         along = np.cos(angle) * row + np.sin(angle) * column - frequency
         across = np.cos(angle) * column - np.sin(angle) * row
@@ -160,7 +162,7 @@ def _periodic_bump(
 def _for_folding(
     transforms: NDArray[np.float64], stride: int, dtype: str = "float64"
 ) -> Floats:
-    """Repeat values for real and imaginary parts, and undo the shorter inverse."""
+    """Repeat values for real and imaginary parts; scale for the shorter inverse."""
     return np.repeat((transforms / stride**2).astype(dtype), 2, axis=2)
 
 
@@ -183,15 +185,15 @@ def _window_matrix(padded: int, stride: int, count: int, J: int) -> NDArray[np.f
 def scatter(images: Floats, plan: Plan) -> Floats:
     """Return the coefficients of a batch of images: (n_images, n_paths, h, w).
 
-    A modulus at scale j is known at every 2^j-th pixel. Such values are exact; what
-    the coarser grid costs is aliasing in the filters that follow. The product in
-    frequency is folded onto the coarser grid before the inverse transform, and the
-    last average is two matrix products, without transforms.
+    A modulus at scale j is computed at every 2^j-th pixel. These values are exact; the
+    price of the coarser grid is aliasing in the filters that follow. The product in
+    frequency is folded onto the coarser grid before the inverse transform, and the last
+    average is computed by two matrix products, without transforms.
     """
     J, L = plan.J, plan.L
     n_paths = len(scattering_paths(J, L, plan.order))
     out = np.empty((len(images), n_paths, *plan.output_shape), images.dtype)
-    # Images are mirrored at their edges, to soften the period of the transforms.
+    # Images are mirrored at their edges, to soften the periodicity of the transforms.
     widths = [
         (2**J, whole - side - 2**J)
         for whole, side in zip(plan.padded_shape, images.shape[1:], strict=True)
@@ -229,7 +231,7 @@ def _moduli(
 
 
 def _averaged(values: Floats, windows: tuple[Floats, Floats]) -> Floats:
-    """Average along both of the last axes, each by one large matrix product."""
+    """Average along the last two axes, each by one large matrix product."""
     by_row, by_column = windows
     half = np.ascontiguousarray((values @ by_column.T).swapaxes(-1, -2))
     return (half @ by_row.T).swapaxes(-1, -2)

@@ -9,11 +9,12 @@ import numba
 
 @numba.njit(nogil=True, cache=True, fastmath={"contract"})
 def add_folded_products(spectra: Any, filters: Any, sums: Any) -> None:
-    """Add spectra times filters to sums, all frequencies of one alias together.
+    """Add spectra times filters to sums, adding up all frequencies of one alias.
 
-    Complex rows are seen as twice as many real numbers, so that the inner loop is one
-    of plain products; ``filters`` therefore holds every value twice. Shapes are
-    (n_images, h, 2 w), (n_filters, h, 2 w) and (n_images, n_filters, h / s, 2 w / s).
+    Complex rows are treated as twice as many real numbers, so that the inner loop
+    consists of plain products; ``filters`` therefore holds every value twice. Shapes
+    are (n_images, h, 2 w), (n_filters, h, 2 w) and (n_images, n_filters, h / s, 2 w /
+    s).
     """
     n_images, n_filters, rows, columns = sums.shape
     for image in range(n_images):

@@ -1,4 +1,4 @@
-"""Linear algebra on rows: unit length; leading components removed, kept, whitened."""
+"""Linear maps of rows: unit length; leading components removed, kept, whitened."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class UnitRows(OneToOneFeatureMixin, PointTransformer):
 
     Notes
     -----
-    Unlike :class:`sklearn.preprocessing.Normalizer` it neither over- nor underflows:
-    rows are divided by their largest entry first. Stateless; float32 stays float32.
-    O(n_samples n_features) time.
+    Unlike :class:`sklearn.preprocessing.Normalizer`, it neither over- nor underflows:
+    rows are first divided by their largest entry. Stateless; float32 stays float32.
+    Takes O(n_samples n_features) time.
 
     Examples
     --------
@@ -52,13 +52,13 @@ class UnitRows(OneToOneFeatureMixin, PointTransformer):
 
 
 class RemoveComponents(OneToOneFeatureMixin, PointTransformer):
-    """Take the leading singular components out of the data.
+    """Remove the leading singular components from the data.
 
-    Points become x - C^T C x, where the rows of C are the first ``n_components``
-    right singular vectors of the data matrix, which is not centred. Where all
-    subspaces share directions (the mean face of portraits under changing light), these
-    hide the rest: angles between subspaces grow once they are gone. The subspace
-    clustering literature calls this whitening.
+    Points become x - C^T C x, where the rows of C are the first ``n_components`` right
+    singular vectors of the data matrix, which is not centred. If all subspaces share
+    some directions (such as the mean face of portraits under changing light), these
+    hide everything else: angles between subspaces grow once they are removed. The
+    subspace clustering literature calls this whitening.
 
     Parameters
     ----------
@@ -76,14 +76,14 @@ class RemoveComponents(OneToOneFeatureMixin, PointTransformer):
 
     See Also
     --------
-    PrincipalComponents : Keeps them instead.
+    PrincipalComponents : Keeps the leading components instead.
     WhitenedComponents : Keeps them, all with the same energy.
 
     Notes
     -----
-    ``fit`` costs O(n_samples n_features m), m the smaller of the two; ``transform``
-    O(n_samples n_features n_components). A subspace that lies within the removed
-    directions is lost: remove few.
+    ``fit`` costs O(n_samples n_features m), where m is the smaller of the two;
+    ``transform`` costs O(n_samples n_features n_components). A subspace that lies
+    within the removed directions is lost, so remove few.
 
     References
     ----------
@@ -116,17 +116,17 @@ class RemoveComponents(OneToOneFeatureMixin, PointTransformer):
 
 
 class PrincipalComponents(ClassNamePrefixFeaturesOutMixin, PointTransformer):
-    """Project on the leading principal directions, exactly.
+    """Project onto the leading principal directions, exactly.
 
-    Points become C (x - m), where m is the mean, or 0 without centring, and the rows
-    of C are the first right singular vectors of the matrix of all x - m.
+    Points become C (x - m), where m is the mean, or 0 without centring, and the rows of
+    C are the first right singular vectors of the matrix of all x - m.
 
     Parameters
     ----------
     n_components : int, default=2
         Number of directions kept, at most min(n_samples, n_features).
     center : bool, default=True
-        Whether to subtract the mean. Without it linear subspaces stay linear.
+        Whether to subtract the mean. Without centring, linear subspaces stay linear.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ class PrincipalComponents(ClassNamePrefixFeaturesOutMixin, PointTransformer):
     mean_ : ndarray of shape (n_features,)
         The mean of the data, or zeros without centring.
     singular_values_ : ndarray of shape (n_components,)
-        Singular values that belong to the components, largest first.
+        Singular values of the components, largest first.
     explained_variance_ratio_ : ndarray of shape (n_components,)
         Share of each component in the sum of squares of the (centred) data.
     n_features_in_ : int
@@ -143,14 +143,14 @@ class PrincipalComponents(ClassNamePrefixFeaturesOutMixin, PointTransformer):
 
     See Also
     --------
-    RemoveComponents : Removes them instead.
+    RemoveComponents : Removes the leading components instead.
     WhitenedComponents : Gives all of them the same energy.
 
     Notes
     -----
-    Nothing is random: ``fit`` takes the leading eigenvectors of the smaller Gram
-    matrix in float64, or a singular value decomposition where one side is at most
-    256. O(n_samples n_features m + m^3), m the smaller side.
+    Nothing is random: ``fit`` takes the leading eigenvectors of the smaller Gram matrix
+    in float64, or a singular value decomposition if one side is at most 256. It costs
+    O(n_samples n_features m + m^3), where m is the smaller side.
 
     Examples
     --------
@@ -200,7 +200,7 @@ class PrincipalComponents(ClassNamePrefixFeaturesOutMixin, PointTransformer):
         Returns
         -------
         points : ndarray of shape (n_samples, n_features)
-            Points of the space that ``fit`` saw.
+            Points in the original space of ``fit``.
         """
         check_is_fitted(self)
         coordinates = check_array(X, dtype=self._dtypes)
@@ -214,13 +214,13 @@ class PrincipalComponents(ClassNamePrefixFeaturesOutMixin, PointTransformer):
 
 
 class WhitenedComponents(ClassNamePrefixFeaturesOutMixin, PointTransformer):
-    r"""Coordinates along the leading singular directions, all of the same energy.
+    r"""Compute coordinates along the leading singular directions, with equal energy.
 
     With the data matrix :math:`X = U \Sigma V^T`, which is not centred, the points of
     the fit become the leading columns of U, and a new point x becomes
     :math:`\Sigma^{-1} V^T x`. A linear map of the features changes all of
-    :math:`\Sigma` and V, but not the span of U: with as many components as the data
-    span, no inner product of two points depends on how features are scaled, turned or
+    :math:`\Sigma` and V, but not the span of U. With as many components as the data
+    span, no inner product of two points depends on how features are scaled, rotated or
     mixed, and points of independent subspaces are orthogonal to each other, however
     small the angles between the subspaces are.
 
@@ -228,16 +228,17 @@ class WhitenedComponents(ClassNamePrefixFeaturesOutMixin, PointTransformer):
     ----------
     n_components : int, default=2
         Number of directions kept, at most min(n_samples, n_features). Choose as many as
-        all subspaces span together; further ones hold noise, which is made as strong as
-        the rest.
+        all subspaces span together; further directions hold noise, which would become
+        as strong as the rest.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        The directions, orthonormal rows; the largest entry of each in absolute value
+        The directions, as orthonormal rows; the entry of largest absolute value in each
         is positive.
     singular_values_ : ndarray of shape (n_components,)
-        Their singular values, largest first, by which coordinates are divided.
+        Singular values of these directions, largest first, by which coordinates are
+        divided.
     n_features_in_ : int
         Number of columns seen in ``fit``.
 
@@ -251,7 +252,7 @@ class WhitenedComponents(ClassNamePrefixFeaturesOutMixin, PointTransformer):
     Coordinates along directions that hold nothing but rounding errors, with singular
     values below 1e-7 of the largest, are zero. :class:`~ekss.EKSS` whitens points by
     itself and also subtracts noise (its parameter ``whiten``). ``fit`` costs
-    O(n_samples n_features m + m^3), m the smaller side.
+    O(n_samples n_features m + m^3), where m is the smaller side.
 
     References
     ----------
@@ -283,7 +284,8 @@ class WhitenedComponents(ClassNamePrefixFeaturesOutMixin, PointTransformer):
         largest = values[0] or 1.0
         scales = whitening_scales((values / largest) ** 2)
         inside = points @ self.components_.astype(points.dtype, copy=False).T
-        # One after the other: a product of both may overflow where neither does.
+        # Divide first, then multiply: the product of both factors may overflow where
+        # neither does.
         return inside / points.dtype.type(largest) * scales.astype(points.dtype)
 
     @property

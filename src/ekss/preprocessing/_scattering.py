@@ -27,7 +27,7 @@ _NOISE = 32  # multiples of the rounding unit that count as zero
 
 
 class Scattering2D(ClassNamePrefixFeaturesOutMixin, PointTransformer):
-    """Wavelet scattering of images: stable under shifts and small deformations.
+    """Wavelet scattering of images, stable under shifts and small deformations.
 
     For an image x, Morlet wavelets psi_{j,l} of J scales and L angles, and a Gaussian
     window phi of width 2^J:
@@ -47,45 +47,46 @@ class Scattering2D(ClassNamePrefixFeaturesOutMixin, PointTransformer):
     order : {1, 2}, default=2
         Number of wavelets in the longest paths.
     image_shape : (int, int), default=None
-        Height and width of the images whose pixels are the rows of X. One of them
-        may be -1, inferred from the other. None: images are square.
+        Height and width of the images whose pixels form the rows of X. One of them may
+        be -1, to be inferred from the other. None means that images are square.
     pad_to : (int, int), default=None
-        Put images in the middle of a black frame of this height and width first.
+        If given, images are first placed in the middle of a black frame of this height
+        and width.
     path_scaling : {None, "max"}, default=None
         "max" divides each path of each image by its largest absolute value.
     n_jobs : int, default=None
-        Number of threads over batches of images; -1 for all cores.
+        Number of threads used for batches of images; -1 for all cores.
 
     Attributes
     ----------
     image_shape_ : (int, int)
         Height and width of the images.
     output_shape_ : (int, int, int)
-        Paths, height and width; a row of the output is such an array, flattened.
+        Paths, height and width; each row of the output is such an array, flattened.
     paths_ : list of tuples
         (), (j1, l1) or (j1, l1, j2, l2) for every path, in the order of the output.
     n_features_in_ : int
         Number of pixels.
     filter_bytes_ : int
         Memory that the filters take in float64. They are made by the first
-        ``transform``, which is refused where the machine has not as much.
+        ``transform``, which is refused if the machine does not have that much.
 
     Notes
     -----
-    Images are reflected by 2^J pixels at their edges (more at the far edges where a
-    side is not a multiple of 2^J). The angle l stands for pi l / L from the direction
-    of the first axis (downwards). ``fit`` learns nothing but the shape. float64
-    stays float64, all else is computed in float32.
-    With "max", paths that are mere rounding errors are left alone.
+    Images are reflected by 2^J pixels at their edges (more at the far edges if a side
+    is not a multiple of 2^J). The angle l stands for pi l / L from the direction of the
+    first axis (downwards). ``fit`` learns nothing but the shape. float64 stays float64;
+    everything else is computed in float32. With "max", paths that consist only of
+    rounding errors are left alone.
 
-    Moduli of scale j are kept at every 2^j-th pixel; against convolutions at full
-    resolution this changed the coefficients of MNIST by 0.5 % in norm. With the
-    defaults, 2^J times the distance of two outputs was at most 1.02 times that of the
-    reflected images.
+    Moduli of scale j are kept at every 2^j-th pixel; compared with convolutions at full
+    resolution, this changed the coefficients of MNIST by 0.5 % in norm. With the
+    defaults, 2^J times the distance between two outputs was at most 1.02 times that
+    between the reflected images.
 
     Time grows as n_samples height width J L^2. Beyond the output, each thread holds
-    arrays for one batch of images, of 2^18 complex numbers at most unless a single
-    image needs more. 10000 images of 32 x 32 took 14 to 18 s of one core.
+    arrays for one batch of images, of at most 2^18 complex numbers unless a single
+    image needs more. 10000 images of 32 x 32 took 14 to 18 s on one core.
 
     References
     ----------
@@ -130,12 +131,12 @@ class Scattering2D(ClassNamePrefixFeaturesOutMixin, PointTransformer):
         self.paths_ = scattering_paths(self.J, self.L, self.order)
 
     def shapes_for(self, n_pixels: int) -> tuple[tuple[int, int], tuple[int, int, int]]:
-        """Return the shapes of images of so many pixels and of their features.
+        """Return the shapes of images with ``n_pixels`` pixels and of their features.
 
         Parameters
         ----------
         n_pixels : int
-            Number of pixels, which are the columns of X.
+            Number of pixels, that is, of columns of X.
 
         Returns
         -------
@@ -197,7 +198,7 @@ class Scattering2D(ClassNamePrefixFeaturesOutMixin, PointTransformer):
 
     @property
     def filter_bytes_(self) -> int:
-        """Memory that making the filters takes, in float64."""
+        """Memory needed to make the filters, in float64."""
         return plan_bytes(self._frame, self.J, self.L, self.order)
 
     @property
@@ -206,7 +207,7 @@ class Scattering2D(ClassNamePrefixFeaturesOutMixin, PointTransformer):
 
 
 def _inferred_shape(image_shape: Any, n_pixels: int) -> tuple[int, int]:
-    """Return height and width, filled in from the number of pixels."""
+    """Return height and width, inferred from the number of pixels where needed."""
     if image_shape is None:
         side = round(n_pixels**0.5)
         if side * side != n_pixels:
@@ -252,7 +253,7 @@ def _checked_pair(name: str, value: Any, low: int) -> tuple[int, int]:
 def _framed(
     images: NDArray[np.floating], frame: tuple[int, int]
 ) -> NDArray[np.floating]:
-    """Put images in the middle of a black frame; odd pixels go below and right."""
+    """Place images in the middle of a black frame; odd pixels go below and right."""
     missing = [
         whole - side for whole, side in zip(frame, images.shape[1:], strict=True)
     ]
@@ -263,7 +264,7 @@ def _framed(
 def _divided_by_peaks(
     values: NDArray[np.floating], images: NDArray[np.floating]
 ) -> NDArray[np.floating]:
-    """Divide every path by its largest absolute value, unless that is rounding."""
+    """Divide every path by its largest absolute value, unless that is mere rounding."""
     peaks = np.abs(values).max(axis=(2, 3), keepdims=True)
     brightest = np.abs(images).max(axis=(1, 2))[:, None, None, None]
     noise = _NOISE * np.finfo(values.dtype).eps * brightest
