@@ -23,6 +23,7 @@ from ekss.benchmarks import (
     write_parameters,
 )
 from ekss.benchmarks._pages import each_once, listed, wrapped
+from ekss.benchmarks._table1 import newest_codes
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -308,8 +309,8 @@ def headline_table() -> str:
 
 
 def _newest_codes() -> set[str]:
-    """Return the fingerprints of the last run, one per method or more."""
-    return set(_runs()[-1]["codes"])
+    """Return the fingerprints of all methods when the last run was made."""
+    return newest_codes(_runs())
 
 
 def _headline_column(entries, dataset: str, newest: set[str]) -> list[str]:

@@ -37,6 +37,7 @@ from ekss.benchmarks._figures34 import run_simulation
 from ekss.benchmarks._methods import SEARCH
 from ekss.benchmarks._scale import run_scale_cell
 from ekss.benchmarks._table1 import (
+    current_codes,
     entries_of,
     errors_csv,
     read_entries,
@@ -348,6 +349,18 @@ def test_a_run_of_fewer_seeds_replaces_figures_of_other_code_only(
     merge_table1(new, old)
     (entry,) = read_entries((old / "table1.csv").read_text())
     assert entry.figures["free"].mean == kept
+
+
+def test_figures_of_other_methods_stay_current_when_a_part_is_run(
+    table, tiny, tmp_path
+):
+    old, new = tmp_path / "old", tmp_path / "new"
+    write_table1(table(), rows_of(table()), old, tiny, command="all")
+    part = table(["ensc"])
+    write_table1(part, rows_of(part, error=3.0), new, tiny, command="part")
+    merge_table1(new, old)
+    assert first_line(old / "table1.md").startswith("One version")
+    assert table().codes() <= current_codes()
 
 
 def test_the_same_run_is_merged_once(table, tiny, tmp_path):

@@ -42,6 +42,7 @@ from ekss.benchmarks._data import (
 from ekss.benchmarks._methods import (
     COLUMNS,
     METHODS,
+    SEARCH,
     SWEPT,
     Method,
     Setting,
@@ -72,6 +73,7 @@ from ekss.benchmarks._profiles import TEXTS, Profile
 from ekss.benchmarks._runner import Cell, Plan, Result, Row, finished
 from ekss.benchmarks._versions import (
     code_in,
+    code_of,
     libraries_in,
     version_line,
 )
@@ -700,6 +702,21 @@ def note_lines(entries: Sequence[Entry]) -> list[str]:
     return lines
 
 
+def current_codes() -> set[str]:
+    """Return the fingerprints of the code of all methods, run or not."""
+    ways: set[tuple[str, ...]] = set()
+    for method in METHODS.values():
+        ways |= {(method.estimator,), (method.as_printed or method.estimator,)}
+        if method.searched:
+            ways.add((method.estimator, SEARCH))
+    return {code_of(run_cell, way) for way in ways}
+
+
+def newest_codes(runs: Sequence[Mapping[str, Any]]) -> set[str]:
+    """Return the fingerprints that the code had when the last run was made."""
+    return set(runs[-1].get("current", runs[-1]["codes"]))
+
+
 def version_of_entries(entries: Sequence[Entry], current: Collection[str]) -> str:
     """Say which versions made the figures of a table; ``current`` are of its code."""
     figures = [one for entry in entries for one in entry.figures.values()]
@@ -753,6 +770,8 @@ def write_table1(
     """
     run = {
         **run_of(rows, command),
+        # Fingerprints of all methods at this time: figures of other runs may be as new.
+        "current": sorted(plan.codes() | current_codes()),
         "caption": profile.caption,
         # Errors on subsets have no reason to be near the paper's.
         "comparable": not profile.subset,
@@ -778,7 +797,7 @@ def write_entries(
     folder : Path
         Where to write.
     current : collection of str, default=None
-        Fingerprints of the code as it is; None are those of the last run.
+        Fingerprints of the code as it is; None means as it was in the last run.
 
     Returns
     -------
@@ -800,7 +819,7 @@ def write_entries(
     about = method_lines(entries)
     grid = errors_grid(entries)
     versions = version_of_entries(
-        entries, runs[-1]["codes"] if current is None else current
+        entries, newest_codes(runs) if current is None else current
     )
     caption = " ".join(
         [_TEXTS["table1"], *dict.fromkeys(run["caption"] for run in runs)]
@@ -899,7 +918,7 @@ def _holds(later: Mapping[str, Any], run: Mapping[str, Any]) -> bool:
     return (
         later["command"] == run["command"]
         and later["cells"] >= run["cells"]
-        and all(set(run[name]) <= set(later[name]) for name in lists)
+        and all(set(run[name]) <= set(later.get(name, ())) for name in lists)
     )
 
 
