@@ -394,7 +394,8 @@ def _found(estimator: Any) -> str:
         each = str(max(dims)) if min(dims) == max(dims) else f"{min(dims)}-{max(dims)}"
         words.append(f"{kind} subspaces of dimension {each}")
     if hasattr(estimator, "n_neighbors_"):
-        words.append(f"q {estimator.n_neighbors_}")
+        q = estimator.n_neighbors_
+        words.append("graph of expressions" if q is None else f"q {q}")
     if hasattr(estimator, "n_members_"):
         words.append(out.counted(estimator.n_members_, "member"))
     if getattr(estimator, "n_directions_", 0):

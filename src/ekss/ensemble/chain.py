@@ -1,4 +1,4 @@
-"""The chain of a fit: settle, prepare, decide, vote, cut, choose, extend.
+"""The chain of a fit: settle, prepare, decide, vote, cut, choose, express, extend.
 
 :func:`cluster` is the whole fit. The second half of the file estimates the cost of a
 fit before it starts.
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ekss.core.linalg import SMALL_SIDE, Flats, describe_clusters, outlier_score
 from ekss.ensemble.choose import (
     Chosen,
+    Evidence,
     choose_cost,
     cut_and_choose,
     firmly_voted,
@@ -41,6 +42,13 @@ from ekss.ensemble.decide import (
     settle,
     tried_numbers,
     tried_rows,
+)
+from ekss.ensemble.express import (
+    ask_expressions,
+    can_express,
+    express,
+    expression_cost,
+    spread,
 )
 from ekss.ensemble.extend import extend, extend_cost, learn_extension
 from ekss.ensemble.prepare import (
@@ -327,13 +335,31 @@ def _cut_and_choose(
             workers,
         )
         if chosen is not None:
-            return chosen
+            return _second_opinion(plan, chosen, evidence, options, seed, workers)
     votes = options.votes(ensemble)
     q = plan.neighbors[0]
     if len(plan.neighbors) > 1:
         q = few_neighbors(len(plan.points.rows), plan.n_clusters)
     found, graph = cut_once(votes, plan.n_clusters, q, options, seed, workers)
     return Chosen(found.labels, q, graph, found.embedding, found.eigenvalues)
+
+
+def _second_opinion(
+    plan: Plan,
+    chosen: Chosen,
+    evidence: Evidence,
+    options: CutOptions,
+    seed: int,
+    workers: Workers,
+) -> Chosen:
+    """Let the best cut of the votes compete with that of the points' expressions."""
+    if not can_express(plan, options):
+        return chosen
+    expressions = express(plan.seen.points, workers)
+    chosen = ask_expressions(
+        chosen, expressions.sparse, plan.n_clusters, evidence, options, seed, workers
+    )
+    return replace(chosen, labels=spread(chosen.labels, expressions, plan.n_clusters))
 
 
 def _cluster_some(
@@ -382,6 +408,8 @@ def estimate(work: Work) -> Estimate:
         "cuts": cut_cost(work),
         "choice": choose_cost(work),
     }
+    if work.expressed:
+        stages["expressions"] = expression_cost(work)
     if work.missing:
         stages["missing entries"] = _completion_cost(work)
     if work.voted < work.n_samples:
@@ -424,6 +452,7 @@ def trial_cost(work: Work) -> Stage:
             n_members=min(work.n_members, WHITENING.members[-1]),
             likely_members=None,
             n_graphs=1,
+            expressed=False,
             n_trials=0,
             image_features=0,
             missing=False,
@@ -493,6 +522,9 @@ def work_of(
         dim,
         voted,
         all_pairs=wishes.cut.looks_at_all_pairs(voted),
+        expressed=wishes.cut.expression
+        and wishes.affine is not True
+        and wishes.cut.looks_at_all_pairs(voted),
         n_neighbors=max(neighbors),
         n_graphs=len(neighbors),
         max_iter=kss.max_iter,

@@ -15,7 +15,16 @@ from scipy.sparse import csr_array
 
 from ekss.core.ksubspaces import squared_norms
 from ekss.core.linalg import group_rows, top_eigenpairs
-from ekss.ensemble.cut import Cut, CutOptions, Cuts, cut, labels_of, pools_bytes
+from ekss.ensemble.cut import (
+    Cut,
+    CutOptions,
+    CutPool,
+    Cuts,
+    cut,
+    distinct_cuts,
+    labels_of,
+    pools_bytes,
+)
 from ekss.ensemble.prepare import Coordinates
 from ekss.graph.spectral import unit_rows
 from ekss.graph.votes import (
@@ -375,10 +384,11 @@ class Candidate:
     ----------
     origin : str
         How the cut was made.
-    n_neighbors : int
-        Neighbours per point in its graph.
+    n_neighbors : int or None
+        Neighbours per point in its graph of votes; None for the graph of expressions.
     score : float
-        Lower is better.
+        Lower is better. Scores of cuts of votes and of cuts of expressions cannot be
+        compared, because each are judged by their own graph.
     labels : ndarray of shape (n_samples,)
         Cluster of each point, in the smallest unsigned type.
     judged : object
@@ -396,10 +406,15 @@ class Candidate:
     """
 
     origin: str
-    n_neighbors: int
+    n_neighbors: int | None
     score: float
     labels: NDArray[Any] = field(compare=False, repr=False)
     judged: Any = field(compare=False, repr=False)
+
+    @property
+    def graph(self) -> str:
+        """Which graph was cut: "votes" or "expressions"."""
+        return "expressions" if self.n_neighbors is None else "votes"
 
 
 @dataclass(frozen=True)
@@ -409,8 +424,8 @@ class Chosen:
     Attributes
     ----------
     labels : ndarray of shape (n_samples,)
-    n_neighbors : int
-        Neighbours per point in its graph.
+    n_neighbors : int or None
+        Neighbours per point in its graph of votes; None for the graph of expressions.
     affinity : csr_array of shape (n_samples, n_samples)
         Its graph.
     embedding : ndarray of shape (n_samples, n_eigenvectors)
@@ -419,15 +434,20 @@ class Chosen:
         Eigenvalues of the normalised graph: one more than there are eigenvectors, if
         there is one.
     candidates : tuple of Candidate
-        All cuts that were considered, best first; empty if there was only one.
+        All cuts that were considered: those of the graph that was kept, best first,
+        then those of the other graph; empty if there was only one cut.
+    finalists : tuple of Candidate
+        The best cut of the votes and the best cut of the expressions, judged by both
+        graphs, the better first; empty if points were not expressed.
     """
 
     labels: NDArray[np.int64]
-    n_neighbors: int
+    n_neighbors: int | None
     affinity: csr_array
     embedding: NDArray[np.float64]
     eigenvalues: NDArray[np.float64]
     candidates: tuple[Candidate, ...] = ()
+    finalists: tuple[Candidate, ...] = ()
 
 
 def gather_evidence(
@@ -466,28 +486,46 @@ def choose(
     Chosen or None
         None if no way of cutting produced all clusters.
     """
-    found = cuts.distinct()
+    return choose_from_pools(
+        cuts.pools, cuts.tasks, cuts.graph, evidence, score, workers
+    )
+
+
+def choose_from_pools(
+    pools: Sequence[CutPool],
+    tasks: Sequence[tuple[int | None, int]],
+    graph_of: Callable[[int], csr_array],
+    evidence: Evidence,
+    score: Score | None,
+    workers: Workers,
+) -> Chosen | None:
+    """Keep the best of the cuts of some graphs.
+
+    ``tasks`` are the numbers of neighbours and of clusters of each pool, and
+    ``graph_of`` returns the graph of a pool.
+    """
+    found = distinct_cuts([pool.cuts for pool in pools])
     if not found:
         return None
     judged = judge_all(labels_of(found), evidence, score, workers)
     totals = [total_of(one) for one in judged]
     order = np.argsort(totals, kind="stable")
     number, best = found[order[0]]
-    n_neighbors, n_clusters = cuts.tasks[number]
-    pool = cuts.pools[number]
+    n_neighbors, n_clusters = tasks[number]
+    pool = pools[number]
     vectors = pool.embedding.vectors[:, :n_clusters]
     embedding = np.zeros((len(best.labels), vectors.shape[1]))
     embedding[pool.in_cut] = unit_rows(vectors)
     return Chosen(
         best.labels,
         n_neighbors,
-        cuts.graph(number),
+        graph_of(number),
         embedding,
         pool.embedding.values[: n_clusters + 1],
         tuple(
             Candidate(
                 found[i][1].origin,
-                cuts.tasks[found[i][0]][0],
+                tasks[found[i][0]][0],
                 float(totals[i]),
                 found[i][1].labels.astype(np.min_scalar_type(n_clusters)),
                 judged[i],

@@ -30,6 +30,11 @@ from ekss.ensemble.choose import (
     total_of,
 )
 from ekss.ensemble.cut import CutOptions, cut, nearest
+from ekss.ensemble.express import (
+    ask_expressions,
+    can_express,
+    express_sparsely,
+)
 from ekss.ensemble.prepare import (
     Coordinates,
     Points,
@@ -912,7 +917,9 @@ def _compare(
                 advance(1)
             asked = [trials[i] for i in left]
             evidence = [trial.evidence for trial in asked]
-            best = partial(_best_cut, asked, evidence, wishes, seed)
+            best = partial(
+                _best_cut, asked, evidence, wishes, seed, n_members == rounds[-1]
+            )
             cuts = list(quiet.map(best, len(left), "cuts"))
             judge = partial(_mean_score, cuts, evidence, wishes)
             scores = list(quiet.map(judge, len(left), "choice"))
@@ -932,22 +939,26 @@ def _best_cut(
     evidence: Sequence[Evidence],
     wishes: Wishes,
     seed: int,
+    last: bool,
     number: int,
 ) -> NDArray[np.int64] | None:
-    """Return the best cut of one graph of a trial; None if no cut has K clusters."""
+    """Return the best cut of a trial; None if no cut has K clusters.
+
+    One graph of the votes is cut and, in the last round, that of the expressions.
+    """
     plan, ensemble = trials[number].plan, trials[number].ensemble
     assert ensemble is not None  # members have voted
     q = one_graph(wishes, len(plan.points.rows), plan.n_clusters)
-    chosen = cut_and_choose(
-        ensemble,
-        plan.n_clusters,
-        [q],
-        evidence[number],
-        wishes.cut,
-        seed,
-        Workers(1),
-    )
-    return None if chosen is None else chosen.labels
+    own, options, one = evidence[number], wishes.cut, Workers(1)
+    chosen = cut_and_choose(ensemble, plan.n_clusters, [q], own, options, seed, one)
+    if chosen is None:
+        return None
+    if last and can_express(plan, options):
+        graph = express_sparsely(plan.seen.points, one)
+        chosen = ask_expressions(
+            chosen, graph, plan.n_clusters, own, options, seed, one
+        )
+    return chosen.labels
 
 
 def _mean_score(

@@ -161,8 +161,15 @@ class EKSS(SubspaceClusterer):
         Largest eigenvalues of the normalised affinity: one more than there are
         eigenvectors, if the graph has that many, to show the gap.
     candidates_ : tuple of Candidate
-        Every cut that was considered, best first, with its ``origin``, ``n_neighbors``,
-        ``score``, ``labels``, and ``judged`` (what the score function returned).
+        Every cut that was considered, with its ``origin``, ``graph`` ("votes" or
+        "expressions"), ``n_neighbors``, ``score``, ``labels``, and ``judged`` (what the
+        score function returned): first the cuts of the graph that was kept, best first,
+        then those of the other graph.
+    finalists_ : tuple of Candidate
+        The best cut of the votes and the best cut of the expressions, the one that was
+        kept first. Their ``score`` is that of points, votes and expressions together.
+        Empty if points were not expressed by each other. ``labels_`` are those of the
+        first, after they have spread along the expressions.
     counts_ : tuple of Count
         With ``n_clusters="auto"``, the numbers of clusters tried in the last round of
         the search, best first, with ``n_clusters``, ``score``, ``confirmed`` and
@@ -187,8 +194,11 @@ class EKSS(SubspaceClusterer):
         Whether subspaces may miss the origin.
     n_iter_ : int
         Largest number of iterations that a member used.
-    n_clusters_, n_members_, subspace_dim_, n_neighbors_ : int
+    n_clusters_, n_members_, subspace_dim_ : int
         The values that were used; ``subspace_dim_`` is the largest of ``dims_``.
+    n_neighbors_ : int or None
+        Neighbours per point in ``affinity_``; None if it is the graph of expressions,
+        in which points have different numbers of neighbours.
     n_features_in_ : int
         Number of features seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -437,6 +447,7 @@ def check_cut(cut: Any) -> None:
     if not isinstance(cut, CutOptions):
         raise TypeError(f"cut={cut!r} is {type(cut).__name__}; pass CutOptions or None")
     check_bool("divide_by_size", cut.divide_by_size)
+    check_bool("expression", cut.expression)
     check_choice("pairs", cut.pairs, ("auto", "all", "likely"))
     check_functions("cutters", cut.cutters)
     check_function("score", cut.score)
@@ -479,6 +490,7 @@ def _fitted(found: Clustering, sample: NDArray[np.int64] | None) -> dict[str, An
         "embedding_": chosen.embedding,
         "eigenvalues_": chosen.eigenvalues,
         "candidates_": chosen.candidates,
+        "finalists_": chosen.finalists,
         "counts_": settled.counts,
         "n_directions_": settled.n_directions,
         "features_": settled.features,

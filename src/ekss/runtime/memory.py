@@ -226,6 +226,8 @@ class Rates:
     moment: float = 0.1  # one multiplication, when missing entries are filled in
     scatter: float = 400.0  # one scattering feature of one image
     judge: float = 2500.0  # one point, when one cut is judged
+    express: float = 120_000.0  # one point that is expressed by others
+    rounds: int = 6  # products with all other points that this takes
     # Cuts that are judged, of each graph.
     cuts_per_graph: int = 5
     # Share of the members that a trial of directions usually takes.
@@ -250,6 +252,8 @@ class Work:
         Rows that are voted on.
     all_pairs : bool
         Whether the graph is made of all pairs or of likely ones.
+    expressed : bool
+        Whether points are expressed by others.
     n_neighbors : int
         Neighbours kept per point; the most where several graphs are cut.
     n_graphs : int
@@ -296,6 +300,7 @@ class Work:
     n_trials: int = 0
     image_features: int = 0
     missing: bool = False
+    expressed: bool = False
     likely_members: int | None = None
     likely_candidates: int | None = None
     likely_dim: int | None = None
