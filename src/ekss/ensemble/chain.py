@@ -48,7 +48,7 @@ from ekss.ensemble.express import (
     can_express,
     express,
     expression_cost,
-    spread,
+    let_spread,
 )
 from ekss.ensemble.extend import extend, extend_cost, learn_extension
 from ekss.ensemble.prepare import (
@@ -359,7 +359,7 @@ def _second_opinion(
     chosen = ask_expressions(
         chosen, expressions.sparse, plan.n_clusters, evidence, options, seed, workers
     )
-    return replace(chosen, labels=spread(chosen.labels, expressions, plan.n_clusters))
+    return let_spread(chosen, expressions, plan.n_clusters, evidence, options)
 
 
 def _cluster_some(

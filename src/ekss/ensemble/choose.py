@@ -437,8 +437,9 @@ class Chosen:
         All cuts that were considered: those of the graph that was kept, best first,
         then those of the other graph; empty if there was only one cut.
     finalists : tuple of Candidate
-        The best cut of the votes and the best cut of the expressions, judged by both
-        graphs, the better first; empty if points were not expressed.
+        The best cut of the votes, the best cut of the expressions, and the better of
+        the two after its labels have spread along the expressions, judged by both
+        graphs, best first; empty if points were not expressed.
     """
 
     labels: NDArray[np.int64]

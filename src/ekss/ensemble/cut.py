@@ -332,10 +332,10 @@ class CutOptions(BaseEstimator):
         often share base clusters. "auto" means all up to 50000 points, and likely pairs
         beyond.
     expression : bool, default=True
-        Whether to ask self-expression for a second opinion where subspaces are linear
-        and all pairs of points are compared: the graph of elastic net coefficients is
-        cut too, its best cut competes with the best cut of the votes, and labels then
-        spread along the coefficients, which corrects points between clusters.
+        Whether to ask self-expression for a second opinion: the graph of elastic net
+        coefficients is cut too, its best cut competes with the best cut of the votes,
+        and the labels of the winner may spread along the coefficients. It is asked
+        where subspaces are linear and all pairs of points are compared.
     labels_dir : path, default=None
         Directory in which the labels of the members are kept as a memory map, while
         their votes are counted and afterwards; None keeps them in memory.

@@ -9,9 +9,9 @@ it finds best, and the two are compared by the evidence of both graphs.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from scipy.sparse import csr_array, diags_array
 
 from ekss.core.linalg import unit_rows
 from ekss.ensemble.choose import (
+    Candidate,
     Chosen,
     Evidence,
     Score,
@@ -135,31 +136,61 @@ def ask_expressions(
     )
     if other is None or not chosen.candidates:
         return chosen
-    judge = partial(judge_by_both, evidence=evidence, graph=graph, score=options.score)
-    firsts = []
-    for one in (chosen, other):
-        judged = judge(one.labels)
-        total = sum(map(total_of, judged))
-        firsts.append(replace(one.candidates[0], score=total, judged=judged))
-    order = np.argsort([one.score for one in firsts], kind="stable")
-    kept, left = ((chosen, other)[i] for i in order)
+    firsts = [
+        _judged_by_both(one.candidates[0], evidence, graph, options.score)
+        for one in (chosen, other)
+    ]
+    kept, left = (
+        (chosen, other) if firsts[0].score <= firsts[1].score else (other, chosen)
+    )
     return replace(
         kept,
         candidates=kept.candidates + left.candidates,
-        finalists=tuple(firsts[i] for i in order),
+        finalists=_best_first(firsts),
     )
 
 
-def judge_by_both(
-    labels: NDArray[np.int64],
+def let_spread(
+    chosen: Chosen,
+    expressions: Expressions,
+    n_clusters: int,
     evidence: Evidence,
-    graph: csr_array,
-    score: Score | None,
-) -> tuple[Any, Any]:
+    options: CutOptions,
+) -> Chosen:
+    """Let the labels spread along the expressions, if they are judged better then.
+
+    They must have been compared before, by :func:`ask_expressions`.
+    """
+    labels = spread(chosen.labels, expressions, n_clusters)
+    if not chosen.finalists or np.array_equal(labels, chosen.labels):
+        return chosen
+    first = chosen.finalists[0]
+    moved = replace(
+        first,
+        origin=f"{first.origin}, spread along the expressions",
+        labels=labels.astype(first.labels.dtype),
+    )
+    judged = _judged_by_both(moved, evidence, expressions.sparse, options.score)
+    better = judged.score < first.score
+    return replace(
+        chosen,
+        labels=labels if better else chosen.labels,
+        finalists=_best_first([*chosen.finalists, judged]),
+    )
+
+
+def _best_first(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
+    return tuple(sorted(candidates, key=lambda one: one.score))
+
+
+def _judged_by_both(
+    one: Candidate, evidence: Evidence, graph: csr_array, score: Score | None
+) -> Candidate:
     """Judge a cut by points and votes, and by its expressions alone."""
-    score = score or score_cut
+    score, labels = score or score_cut, one.labels.astype(np.int64)
     expressions = replace(evidence, dims=(), member_labels=None, graph=graph)
-    return score(labels, evidence), score(labels, expressions)
+    judged = score(labels, evidence), score(labels, expressions)
+    return replace(one, score=sum(map(total_of, judged)), judged=judged)
 
 
 def spread(
@@ -169,9 +200,8 @@ def spread(
 
     With the sum A of both graphs, each normalised by its degrees and then their sum
     too, and the indicators Y of the clusters, :math:`F \leftarrow 0.9 A F + 0.1 Y` is
-    repeated. Each point takes the cluster with the largest share of its column of F.
-    This corrects points on the border between clusters. If a cluster would lose all
-    its points, the labels are left as they are.
+    repeated. Each point takes the cluster of whose column of F it has the largest
+    share. If a cluster would lose all its points, the labels are left as they are.
 
     References
     ----------

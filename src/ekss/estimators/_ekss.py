@@ -166,10 +166,11 @@ class EKSS(SubspaceClusterer):
         score function returned): first the cuts of the graph that was kept, best first,
         then those of the other graph.
     finalists_ : tuple of Candidate
-        The best cut of the votes and the best cut of the expressions, the one that was
-        kept first. Their ``score`` is that of points, votes and expressions together.
-        Empty if points were not expressed by each other. ``labels_`` are those of the
-        first, after they have spread along the expressions.
+        The best cut of the votes, the best cut of the expressions, and the better of
+        the two after its labels have spread along the expressions. They are judged by
+        points, votes and expressions together, and sorted by this ``score``:
+        ``labels_`` are those of the first. Empty if points were not expressed by each
+        other; ``labels_`` are then those of the first candidate.
     counts_ : tuple of Count
         With ``n_clusters="auto"``, the numbers of clusters tried in the last round of
         the search, best first, with ``n_clusters``, ``score``, ``confirmed`` and

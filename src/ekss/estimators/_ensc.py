@@ -16,9 +16,9 @@ from ekss.core.ensc import (
     elastic_net_rows,
 )
 from ekss.core.representation import affinity_of
-from ekss.estimators._affinity import AffinityClusterer, Similarity
+from ekss.estimators._affinity import AffinityClusterer, Similarity, map_blocks
 from ekss.estimators._base import check_int, check_real
-from ekss.runtime.workers import Workers, map_blocks
+from ekss.runtime.workers import Workers
 
 
 class EnSC(AffinityClusterer):

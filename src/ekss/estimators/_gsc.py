@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from ekss.core.gsc import block_size, greedy_neighbours
 from ekss.core.linalg import unit_rows
 from ekss.ensemble.dimension import estimate_dim
-from ekss.estimators._affinity import AffinityClusterer, Similarity
+from ekss.estimators._affinity import AffinityClusterer, Similarity, map_blocks
 from ekss.estimators._base import check_int, is_auto
 from ekss.estimators._tsc import neighbors_of
 from ekss.graph.votes import Neighbours, symmetric_graph
-from ekss.runtime.workers import Workers, map_blocks
+from ekss.runtime.workers import Workers
 
 
 class GSC(AffinityClusterer):

@@ -17,11 +17,11 @@ from ekss.core.slbf import (
     nearest_to_flats,
 )
 from ekss.ensemble.dimension import estimate_dim
-from ekss.estimators._affinity import AffinityClusterer, Similarity
+from ekss.estimators._affinity import AffinityClusterer, Similarity, map_blocks
 from ekss.estimators._base import check_int, is_auto
 from ekss.estimators._tsc import neighbors_of
 from ekss.graph.votes import Neighbours, directed_graph
-from ekss.runtime.workers import Workers, map_blocks
+from ekss.runtime.workers import Workers
 
 
 class SLBF(AffinityClusterer):

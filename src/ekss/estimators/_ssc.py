@@ -21,10 +21,10 @@ from ekss.core.ssc import (
     make_objective,
     working_bytes,
 )
-from ekss.estimators._affinity import AffinityClusterer, Similarity
+from ekss.estimators._affinity import AffinityClusterer, Similarity, map_blocks
 from ekss.estimators._base import check_bool, check_int, check_real, is_auto
 from ekss.runtime.memory import LIBRARY_BYTES, SLACK, limit_of
-from ekss.runtime.workers import Workers, map_blocks
+from ekss.runtime.workers import Workers
 
 
 class SSC(AffinityClusterer):

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ekss.core.omp import SparseCodes, matching_pursuit, rows_at_once, unit_coefficients
-from ekss.estimators._affinity import AffinityClusterer, Similarity
+from ekss.estimators._affinity import AffinityClusterer, Similarity, map_blocks
 from ekss.estimators._base import check_int, check_real
 from ekss.graph.votes import Neighbours, directed_graph, symmetric_graph
-from ekss.runtime.workers import Workers, map_blocks
+from ekss.runtime.workers import Workers
 
 
 class SSCOMP(AffinityClusterer):

@@ -13,7 +13,7 @@ from ekss.core.low_rank import singular_parts
 from ekss.core.representation import affinity_of
 from ekss.core.tsc import ROWS_AT_ONCE, nearest_by_angle
 from ekss.graph.votes import Neighbours, symmetric_graph
-from ekss.runtime.workers import Workers, map_blocks
+from ekss.runtime.workers import Workers
 
 
 def elastic_net_graph(
@@ -49,12 +49,24 @@ def elastic_net_graph(
            [0.95, 0.  , 0.67],
            [0.  , 0.67, 0.  ]])
     """
-    solve = partial(elastic_net_rows, points, l1_ratio=l1_ratio, gamma=gamma)
-    n_samples = len(points)
-    size = block_size(n_samples)
-    blocks = map_blocks(solve, n_samples, size, "expressions", workers or Workers(1))
-    stacked = sparse.vstack([block.coefficients for block in blocks], format="csr")
-    return affinity_of(sparse.csr_array(stacked), equal_rows=False)
+    express = partial(_expressed_block, points, l1_ratio, gamma)
+    count = -(-len(points) // block_size(len(points)))
+    blocks = list((workers or Workers(1)).map(express, count, "expressions"))
+    stacked = sparse.csr_array(sparse.vstack(blocks, format="csr"))
+    return affinity_of(stacked, equal_rows=False)
+
+
+def _expressed_block(
+    points: NDArray[np.floating], l1_ratio: float, gamma: float, number: int
+) -> sparse.csr_array:
+    """Express a block of points; at module level, so that processes can call it."""
+    rows = _block(number, block_size(len(points)), len(points))
+    found = elastic_net_rows(points, rows, l1_ratio=l1_ratio, gamma=gamma)
+    return found.coefficients
+
+
+def _block(number: int, size: int, n_samples: int) -> NDArray[np.int64]:
+    return np.arange(number * size, min((number + 1) * size, n_samples))
 
 
 def ridge_graph(
@@ -88,24 +100,21 @@ def ridge_graph(
     >>> ridge_graph(np.array([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]]), 1).nnz
     4
     """
-    parts = singular_parts(points)
-    if not len(parts.values):
+    singular = singular_parts(points)
+    if not len(singular.values):
         return sparse.csr_array((len(points), len(points)))
-    energies = parts.values**2
-    rows = parts.left * np.sqrt(energies / (energies + np.median(energies)))
-    found = nearest_neighbours(rows, n_neighbors, "neighbours", workers or Workers(1))
-    return symmetric_graph(found)
+    energies = singular.values**2
+    rows = singular.left * np.sqrt(energies / (energies + np.median(energies)))
+    nearest = partial(_nearest_block, rows, n_neighbors)
+    count = -(-len(points) // ROWS_AT_ONCE)
+    parts = list((workers or Workers(1)).map(nearest, count, "expressions"))
+    return symmetric_graph(Neighbours(*map(np.concatenate, zip(*parts, strict=True))))
 
 
-def nearest_neighbours(
-    rows: NDArray[np.floating], q: int, description: str, workers: Workers
-) -> Neighbours:
-    """Return the q largest absolute inner products of every row, in parallel."""
-    parts = map_blocks(
-        lambda some: nearest_by_angle(rows, q, rows=some),
-        len(rows),
-        ROWS_AT_ONCE,
-        description,
-        workers,
+def _nearest_block(
+    rows: NDArray[np.float64], n_neighbors: int, number: int
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Find the largest products of a block of rows; for processes, as above."""
+    return nearest_by_angle(
+        rows, n_neighbors, rows=_block(number, ROWS_AT_ONCE, len(rows))
     )
-    return Neighbours(*map(np.concatenate, zip(*parts, strict=True)))

@@ -20,10 +20,8 @@ from threading import Lock
 from time import perf_counter
 from typing import Any, TypeVar
 
-import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import SequentialBackend, ThreadingBackend, get_active_backend
-from numpy.typing import NDArray
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
 Result = TypeVar("Result")
@@ -102,21 +100,6 @@ def map_numbers(
         for results in _run_batches(function, batches, n_jobs, n_workers, shared):
             advance(len(results))
             yield from results
-
-
-def map_blocks(
-    function: Callable[[NDArray[np.int64]], Result],
-    n_samples: int,
-    size: int,
-    description: str,
-    workers: Workers,
-) -> list[Result]:
-    """Call the function on blocks of row numbers, in parallel; keep their order."""
-
-    def run(number: int) -> Result:
-        return function(np.arange(number * size, min((number + 1) * size, n_samples)))
-
-    return list(workers.map(run, -(-n_samples // size), description))
 
 
 def _run_batches(
