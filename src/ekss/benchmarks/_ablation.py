@@ -21,6 +21,7 @@ _MEMBERS = 100
 _EVERY = 5
 # What is switched off, beside the baseline.
 VARIANTS = (
+    "no second opinion",
     "one cut, as in the paper",
     "votes not divided by size",
     "members weighted equally",
@@ -126,9 +127,11 @@ def _changes(model: Any, points: Points) -> dict[str, dict[str, Any]]:
     n_neighbors = few_neighbors(len(points.data), points.n_clusters)
     other_start = "random" if model.affine_ else "neighbors"
     return {
+        "no second opinion": {"expression": False},
         "one cut, as in the paper": {
             "n_neighbors": n_neighbors,
             "cut": CutOptions(cutters=(paper_cut,)),
+            "expression": False,
         },
         "votes not divided by size": {"cut": CutOptions(divide_by_size=False)},
         "members weighted equally": {"member": KSSMember(weighting="uniform")},

@@ -25,7 +25,7 @@ from ekss.ensemble.choose import (
     firmly_voted,
     gather_evidence,
 )
-from ekss.ensemble.cut import CutOptions, cut_cost, cut_once, votes_cost
+from ekss.ensemble.cut import cut_cost, cut_once, votes_cost
 from ekss.ensemble.decide import (
     COUNT,
     WHITENING,
@@ -244,7 +244,7 @@ def cluster(
         known=settled.ensemble if known is None else known.ensemble,
         store=store,
     )
-    chosen = _cut_and_choose(plan, ensemble, wishes.cut, seed, workers)
+    chosen = _cut_and_choose(plan, ensemble, wishes, seed, workers)
     described = describe_clusters(
         points.rows,
         chosen.labels,
@@ -320,9 +320,10 @@ def _origin(rows: NDArray[np.floating], wishes: Wishes, seed: int) -> tuple[Any,
 
 
 def _cut_and_choose(
-    plan: Plan, ensemble: Ensemble, options: CutOptions, seed: int, workers: Workers
+    plan: Plan, ensemble: Ensemble, wishes: Wishes, seed: int, workers: Workers
 ) -> Chosen:
     """Cut the votes in many ways and keep the best, or in one if there is no choice."""
+    options = wishes.cut
     if not plan.is_trivial:
         evidence = gather_evidence(plan, ensemble.labels)
         chosen = cut_and_choose(
@@ -335,7 +336,7 @@ def _cut_and_choose(
             workers,
         )
         if chosen is not None:
-            return _second_opinion(plan, chosen, evidence, options, seed, workers)
+            return _second_opinion(plan, chosen, evidence, wishes, seed, workers)
     votes = options.votes(ensemble)
     q = plan.neighbors[0]
     if len(plan.neighbors) > 1:
@@ -348,18 +349,18 @@ def _second_opinion(
     plan: Plan,
     chosen: Chosen,
     evidence: Evidence,
-    options: CutOptions,
+    wishes: Wishes,
     seed: int,
     workers: Workers,
 ) -> Chosen:
     """Let the best cut of the votes compete with that of the points' expressions."""
-    if not can_express(plan, options):
+    if not can_express(plan, wishes):
         return chosen
     expressions = express(plan.seen.points, workers)
     chosen = ask_expressions(
-        chosen, expressions.sparse, plan.n_clusters, evidence, options, seed, workers
+        chosen, expressions.sparse, plan.n_clusters, evidence, wishes.cut, seed, workers
     )
-    return let_spread(chosen, expressions, plan.n_clusters, evidence, options)
+    return let_spread(chosen, expressions, plan.n_clusters, evidence, wishes.cut)
 
 
 def _cluster_some(
@@ -522,7 +523,7 @@ def work_of(
         dim,
         voted,
         all_pairs=wishes.cut.looks_at_all_pairs(voted),
-        expressed=wishes.cut.expression
+        expressed=wishes.expression
         and wishes.affine is not True
         and wishes.cut.looks_at_all_pairs(voted),
         n_neighbors=max(neighbors),

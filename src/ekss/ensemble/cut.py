@@ -331,11 +331,6 @@ class CutOptions(BaseEstimator):
         Which pairs of points are compared to build a graph: all of them, or those that
         often share base clusters. "auto" means all up to 50000 points, and likely pairs
         beyond.
-    expression : bool, default=True
-        Whether to ask self-expression for a second opinion: the graph of elastic net
-        coefficients is cut too, its best cut competes with the best cut of the votes,
-        and the labels of the winner may spread along the coefficients. It is asked
-        where subspaces are linear and all pairs of points are compared.
     labels_dir : path, default=None
         Directory in which the labels of the members are kept as a memory map, while
         their votes are counted and afterwards; None keeps them in memory.
@@ -353,14 +348,12 @@ class CutOptions(BaseEstimator):
         cutters: Sequence[Cutter] | None = None,
         score: Score | None = None,
         pairs: str = "auto",
-        expression: bool = True,
         labels_dir: str | Path | None = None,
     ) -> None:
         self.divide_by_size = divide_by_size
         self.cutters = cutters
         self.score = score
         self.pairs = pairs
-        self.expression = expression
         self.labels_dir = labels_dir
 
     def __hash__(self) -> int:

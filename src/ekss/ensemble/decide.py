@@ -88,6 +88,8 @@ class Wishes:
         Number of neighbours kept per point.
     cut : CutOptions
         How votes are counted, cut and judged.
+    expression : bool
+        Whether self-expression is asked for a second opinion.
     outliers : float, "auto" or None
         Share of the rows that get the label -1; here, None means no rows.
 
@@ -108,6 +110,7 @@ class Wishes:
     image_shape: tuple[int, int] | None = None
     n_neighbors: int | None = None
     cut: CutOptions = field(default_factory=CutOptions)
+    expression: bool = True
     outliers: float | str | None = None
 
     def unit(self, *, affine: bool) -> bool:
@@ -953,7 +956,7 @@ def _best_cut(
     chosen = cut_and_choose(ensemble, plan.n_clusters, [q], own, options, seed, one)
     if chosen is None:
         return None
-    if last and can_express(plan, options):
+    if last and can_express(plan, wishes):
         graph = express_sparsely(plan.seen.points, one)
         chosen = ask_expressions(
             chosen, graph, plan.n_clusters, own, options, seed, one

@@ -34,7 +34,7 @@ from ekss.runtime.memory import RATES, Stage, Work
 from ekss.runtime.workers import Workers
 
 if TYPE_CHECKING:
-    from ekss.ensemble.decide import Plan
+    from ekss.ensemble.decide import Plan, Wishes
 
 
 @dataclass(frozen=True)
@@ -70,16 +70,16 @@ class Expressions:
     dense: csr_array
 
 
-def can_express(plan: Plan, options: CutOptions) -> bool:
+def can_express(plan: Plan, wishes: Wishes) -> bool:
     """Decide whether points are expressed by others.
 
     This is done for linear subspaces, and while all pairs of points can be compared.
     """
     return (
-        bool(options.expression)
+        wishes.expression
         and not plan.is_trivial
         and not plan.geometry.affine
-        and options.looks_at_all_pairs(len(plan.seen.points))
+        and wishes.cut.looks_at_all_pairs(len(plan.seen.points))
     )
 
 

@@ -103,6 +103,12 @@ class EKSS(SubspaceClusterer):
     cut : CutOptions or None, default=None
         How votes are counted, cut and judged; None means :class:`CutOptions` with its
         defaults.
+    expression : bool, default=True
+        Whether to ask self-expression for a second opinion: the graph of elastic net
+        coefficients is cut too, its best cut competes with the best cut of the votes,
+        and the labels of the winner may spread along the coefficients
+        (``finalists_``). It is asked where subspaces are linear and all pairs of points
+        are compared.
     missing : {"observed", "zero", "error"}, default="observed"
         What NaN in X means. "observed" clusters by the entries that are present and
         fills in the others from the subspaces of the clusters. "zero" treats missing
@@ -249,6 +255,7 @@ class EKSS(SubspaceClusterer):
         outliers: float | str | None = None,
         n_neighbors: int | str = "auto",
         cut: CutOptions | None = None,
+        expression: bool = True,
         missing: str = "observed",
         max_samples: int | str | None = "auto",
         warm_start: bool = False,
@@ -268,6 +275,7 @@ class EKSS(SubspaceClusterer):
         self.outliers = outliers
         self.n_neighbors = n_neighbors
         self.cut = cut
+        self.expression = expression
         self.missing = missing
         self.max_samples = max_samples
         self.warm_start = warm_start
@@ -387,6 +395,7 @@ class EKSS(SubspaceClusterer):
                 "n_neighbors", self.n_neighbors, 1, n_samples - 1, limit="n_samples-1"
             ),
             cut=cut,
+            expression=check_bool("expression", self.expression),
             outliers=check_outliers(self.outliers),
         )
 
@@ -448,7 +457,6 @@ def check_cut(cut: Any) -> None:
     if not isinstance(cut, CutOptions):
         raise TypeError(f"cut={cut!r} is {type(cut).__name__}; pass CutOptions or None")
     check_bool("divide_by_size", cut.divide_by_size)
-    check_bool("expression", cut.expression)
     check_choice("pairs", cut.pairs, ("auto", "all", "likely"))
     check_functions("cutters", cut.cutters)
     check_function("score", cut.score)

@@ -1,7 +1,6 @@
 """Graphs from votes, and their spectral cuts: parts that can be used on their own."""
 
 from ekss.graph.approximate import nearest_by_votes_approximate
-from ekss.graph.expression import elastic_net_graph, ridge_graph
 from ekss.graph.spectral import (
     SpectralEmbedding,
     SpectralResult,
@@ -42,13 +41,11 @@ __all__ = [
     "directed_graph",
     "doubly_stochastic",
     "edge_shares",
-    "elastic_net_graph",
     "graph_of_rows",
     "mean_ncut",
     "nearest_by_votes",
     "nearest_by_votes_approximate",
     "prepare_votes",
-    "ridge_graph",
     "shared_information",
     "spectral_embedding",
     "spectral_labels",

@@ -42,7 +42,7 @@ def elastic_net_graph(
     Examples
     --------
     >>> import numpy as np
-    >>> from ekss.graph import elastic_net_graph
+    >>> from ekss.graph.expression import elastic_net_graph
     >>> points = np.array([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]])
     >>> elastic_net_graph(points, l1_ratio=1.0, gamma=2.0).toarray().round(2)
     array([[0.  , 0.95, 0.  ],
@@ -96,7 +96,7 @@ def ridge_graph(
     Examples
     --------
     >>> import numpy as np
-    >>> from ekss.graph import ridge_graph
+    >>> from ekss.graph.expression import ridge_graph
     >>> ridge_graph(np.array([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]]), 1).nnz
     4
     """

@@ -129,11 +129,17 @@ def _pieces(facts: Facts) -> Iterator[Notice]:
     if pieces.count > k:
         outside = sum(pieces.sizes[k:])
         names = [name for name, _, _ in facts.inputs.parameters]
-        denser = (
-            "A larger n_neighbors connects more, as do more members."
-            if "n_neighbors" in names
-            else "Settings that make the graph denser connect more."
-        )
+        change: dict[str, Any] = {}
+        denser = "Settings that make the graph denser connect more."
+        if facts.inputs.of_expressions:
+            denser = "It is the graph of expressions, which no setting makes denser."
+            smallest = _SMALL_SHARE * facts.inputs.n_samples / k
+            large = sum(size >= smallest for size in pieces.sizes)
+            if large > k:
+                denser += f" Compare with n_clusters={large}."
+                change = {"n_clusters": large}
+        elif "n_neighbors" in names:
+            denser = "A larger n_neighbors connects more, as do more members."
         many = outside > _STRAY_SHARE * facts.inputs.n_samples
         yield Notice(
             "components",
@@ -143,6 +149,7 @@ def _pieces(facts: Facts) -> Iterator[Notice]:
             f"{_points(outside, 'is')} outside the {k} largest and "
             f"{_verb('was', outside)} joined to others by weaker links. "
             f"{denser}",
+            change,
         )
     elif pieces.n_single:
         yield _note(

@@ -164,6 +164,7 @@ def draw_run(facts: Facts) -> Panel:
         ("time", None if facts.seconds is None else duration(facts.seconds)),
         ("members", members),
         ("seen by members", inputs.seen),
+        ("graph that was kept", inputs.second_opinion),
         ("report made", facts.created),
         ("chosen by the method", part("codes", pairs=inputs.choices, empty="nothing")),
         ("given", part("codes", pairs=given, empty="all defaults")),

@@ -27,6 +27,8 @@ from ekss.runtime.rows import as_rows
 from ekss.theory import Assessment, Case, Outcome, assess
 
 _LONGEST_VALUE = 60  # characters of a parameter's value that are shown
+# How origins of finalists end whose labels were spread (ekss.ensemble.express).
+_SPREAD = "spread along the expressions"
 
 
 @dataclass(frozen=True)
@@ -161,7 +163,8 @@ class Inputs:
         found = [
             (name.rstrip("_"), _shown(getattr(self.estimator, name)))
             for name in names
-            if hasattr(self.estimator, name)
+            # No number of neighbours is chosen where the graph is one of expressions.
+            if getattr(self.estimator, name, None) is not None
         ]
         if getattr(self.estimator, "whitenings_", ()):
             found.append(("whiten", _shown(self.estimator.n_directions_)))
@@ -186,6 +189,43 @@ class Inputs:
                 f"{names[best.features]}, {words}; score {best.score:.2f}, that of "
                 f"{names[others[0].features]} {others[0].score:.2f}; lower is better, "
                 f"and features must be better by {WHITENING.equal}"
+            )
+        return words
+
+    @property
+    def of_expressions(self) -> bool:
+        """Whether the graph is one of points that express each other, not of votes."""
+        finalists: tuple[Any, ...] = getattr(self.estimator, "finalists_", ())
+        return bool(finalists) and finalists[0].graph == "expressions"
+
+    @property
+    def second_opinion(self) -> str:
+        """Which graph was kept, and why: in words, empty where there was one kind."""
+        finalists: tuple[Any, ...] = getattr(self.estimator, "finalists_", ())
+        moved = [one for one in finalists if one.origin.endswith(_SPREAD)]
+        named = {one.graph: one for one in finalists if one not in moved}
+        if len(named) < 2:
+            return ""
+        scores = {graph: f"{one.score:.2f}" for graph, one in named.items()}
+        kept, other = ("votes", "expressions")[:: -1 if self.of_expressions else 1]
+        words = f"that of the {kept}"
+        words += " of points by each other" if self.of_expressions else ""
+        if np.array_equal(named[kept].labels, named[other].labels):
+            words += f", because the best cut of the {other} is the same"
+        elif scores[kept] == scores[other]:
+            words += (
+                f": its best cut scores {scores[kept]}, as that of the {other} does"
+            )
+        else:
+            words += (
+                f", because its best cut scores {scores[kept]}, that of the {other} "
+                f"{scores[other]}, judged by points, votes and expressions; lower is "
+                "better"
+            )
+        if moved and finalists[0] is moved[0]:
+            words += (
+                "; the labels then spread along the expressions, which lowered the "
+                f"score to {moved[0].score:.2f}"
             )
         return words
 
