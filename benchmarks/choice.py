@@ -21,9 +21,11 @@ COLOURS = ("#a63603", "#08519c")
 
 
 def pool_of_cuts(points: np.ndarray) -> list:
-    """Every cut that the default considers, with its score, best first."""
+    """Every cut of the votes that the default considers, best first."""
     model = EKSS(10, random_state=0, n_jobs=-1, verbose=1).fit(points)
-    return [(cut.labels, cut.judged) for cut in model.candidates_]
+    return [
+        (cut.labels, cut.judged) for cut in model.candidates_ if cut.graph == "votes"
+    ]
 
 
 def name_of(digits: np.ndarray) -> str:

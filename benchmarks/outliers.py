@@ -103,7 +103,8 @@ def measure_outliers(case: str, method: str, draw: int) -> dict[str, Any]:
         "auc": roc_auc_score(~inside, scores_of(model)),
     }
     if isinstance(model, EKSS):
-        labels = model.candidates_[0].labels.astype(int)  # before any were marked
+        # Labels before any were marked.
+        labels = (model.finalists_ or model.candidates_)[0].labels.astype(int)
         shares = companion_shares(model.member_labels_, labels, 5)
         found["votes"] = roc_auc_score(~inside, -shares[np.arange(len(labels)), labels])
         found["found"] = (model.labels_[~inside] < 0).mean()

@@ -1,4 +1,4 @@
-"""Stage 6, extend: from a sample to all rows, in one pass over blocks of rows."""
+"""Stage 7, extend: from a sample to all rows, in one pass over blocks of rows."""
 
 from __future__ import annotations
 

@@ -97,9 +97,7 @@ class ConsensusClustering(Clusterer):
         Neighbours kept per point. "auto" cuts graphs with several numbers of
         neighbours.
     cut : CutOptions or None, default=None
-        How votes are counted, cut and judged. Its ``expression`` does not concern this
-        class: points are never expressed by each other, because members may be of any
-        kind.
+        How votes are counted, cut and judged.
     max_voted : int, "auto" or None, default="auto"
         Number of rows that members are fitted to and vote on. If X has more rows, a
         sample is clustered, and every other row gets its cluster as in ``predict``.
