@@ -111,7 +111,8 @@ def test_digits_are_clustered_beside_minibatch_k_means(tmp_path):
 def test_cell_measures_its_stages_and_keeps_the_estimate(tmp_path):
     cells = plan_of(TINY, tmp_path).cells
     found = run_scale_cell(next(cell for cell in cells if cell.method == "given"))
-    assert {"members", "votes", "cuts", "choice"} == set(found["stages"])
+    stages = {"members", "votes", "cuts", "choice", "expressions"}
+    assert stages == set(found["stages"])
     assert 0 < sum(found["stages"].values()) <= found["seconds"] + 0.01
     assert found["estimated"]["megabytes"] > 100
     assert found["pairs"] == "all"

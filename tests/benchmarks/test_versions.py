@@ -127,7 +127,9 @@ def package(tmp_path, monkeypatch, forget_code):
     [
         ("core/linalg.py", "", "\nx = 2\n", set()),
         ("metrics.py", "", "\nx = 2\n", ALL),
-        ("core/tsc.py", "return", "return 2 *", USING_TSC),
+        # expressions use it too
+        ("core/tsc.py", "return", "return 2 *", USING_TSC | OURS),
+        ("estimators/_tsc.py", "self", "this", USING_TSC),
         ("ensemble/decide.py", "first: int = 8", "first: int = 9", OURS),
         ("estimators/_ekss.py", "self", "this", OURS),
         ("estimators/_search.py", "self", "this", {"table1 tsc chosen"}),

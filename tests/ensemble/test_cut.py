@@ -152,8 +152,11 @@ def test_points_that_share_no_vote_get_a_label_and_an_embedding_of_zeros():
 
 def test_default_fit_lists_candidates_best_first(union):
     model = EKSS(3, n_members=40, random_state=0).fit(union.data)
-    scores = [candidate.score for candidate in model.candidates_]
-    assert scores == sorted(scores)
+    of_graph = dict.fromkeys(candidate.graph for candidate in model.candidates_)
+    ordered = sorted(model.candidates_, key=lambda one: one.score)
+    expected = [one for graph in of_graph for one in ordered if one.graph == graph]
+    assert list(model.candidates_) == expected
+    assert set(of_graph) == {"votes", "expressions"}
     assert model.n_neighbors_ == model.candidates_[0].n_neighbors
     assert all(candidate.origin for candidate in model.candidates_)
     assert clustering_error(union.target, model.labels_) == 0
@@ -161,21 +164,25 @@ def test_default_fit_lists_candidates_best_first(union):
 
 def test_automatic_neighbors_are_chosen_from_several(union):
     for n in (120, 90, 30):
-        model = EKSS(3, 4, n_members=10, random_state=0).fit(union.data[:n])
+        model = EKSS(3, 4, n_members=10, expression=False, random_state=0)
+        model.fit(union.data[:n])
         tried = neighbor_counts(n, 3)
         assert model.n_neighbors_ in tried
         assert {candidate.n_neighbors for candidate in model.candidates_} <= set(tried)
 
 
-def test_own_cutter_makes_the_cut(union):
+@pytest.mark.parametrize("expression", [False, True])
+def test_own_cutter_makes_the_cut(union, expression):
     def by_number(graph, vectors, n_clusters, rng):
         yield "thirds", np.arange(len(vectors)) * n_clusters // len(vectors)
 
-    model = EKSS(
-        3, 3, n_members=20, cut=CutOptions(cutters=[by_number]), random_state=0
-    ).fit(union.data)
-    np.testing.assert_array_equal(model.labels_, np.repeat(range(3), 40))
+    options = {"cut": CutOptions(cutters=[by_number]), "expression": expression}
+    model = EKSS(3, 3, n_members=20, **options, random_state=0).fit(union.data)
+    thirds = np.repeat(range(3), 40)
+    np.testing.assert_array_equal(model.candidates_[0].labels, thirds)
     assert {candidate.origin for candidate in model.candidates_} == {"thirds"}
+    if not expression:
+        np.testing.assert_array_equal(model.labels_, thirds)
 
 
 def test_own_cutter_beside_the_others_wins_only_if_it_is_better(union):
@@ -186,7 +193,8 @@ def test_own_cutter_beside_the_others_wins_only_if_it_is_better(union):
         yield "monkey", rng.integers(n_clusters, size=len(vectors))
 
     # so few members are too little for the votes to find the classes
-    model = EKSS(3, 3, n_members=8, member=KSSMember(3, max_iter=0), random_state=0)
+    member = KSSMember(3, max_iter=0)
+    model = EKSS(3, 3, n_members=8, member=member, expression=False, random_state=0)
     alone = clone(model).fit(union.data)
     assert clustering_error(union.target, alone.labels_) > 0.1
     helped = clone(model).set_params(cut=CutOptions(cutters=(*CUTTERS, monkey, oracle)))
@@ -201,7 +209,8 @@ def test_own_score_chooses_the_cut(union):
         assert evidence.member_labels.shape == (120, 5)
         return -int(np.bincount(labels).max())
 
-    poor = EKSS(3, 3, n_members=5, member=KSSMember(3, max_iter=0), random_state=0)
+    member = KSSMember(3, max_iter=0)
+    poor = EKSS(3, 3, n_members=5, member=member, expression=False, random_state=0)
     plain = clone(poor).fit(union.data)
     model = poor.set_params(cut=CutOptions(score=unbalanced)).fit(union.data)
     assert len(model.candidates_) == len(plain.candidates_)

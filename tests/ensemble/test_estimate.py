@@ -26,6 +26,7 @@ from ekss.runtime.workers import Workers
 WORK = Work(200_000, 50, 4, 10, 100, 10, 5, 200_000, n_neighbors=40)
 LIKELY = replace(WORK, all_pairs=False)
 SAMPLED = replace(WORK, voted=10_000)
+EXPRESSED = replace(WORK, expressed=True)
 
 # The peak of a process after each of two fits: of few points, and of many.
 FITS_IN_A_FRESH_PROCESS = """
@@ -93,7 +94,9 @@ def check(rows, limit=None, sample=None, **params):
     "name",
     ["voted", "n_features", "itemsize", "n_clusters", "n_members", "n_neighbors"],
 )
-@pytest.mark.parametrize("work", [WORK, LIKELY], ids=["all", "likely"])
+@pytest.mark.parametrize(
+    "work", [WORK, LIKELY, EXPRESSED], ids=["all", "likely", "expressed"]
+)
 def test_more_of_anything_takes_more_memory(name, work):
     more = replace(work, **{name: 2 * getattr(work, name)})
     assert estimate(more).bytes > estimate(work).bytes
@@ -102,7 +105,11 @@ def test_more_of_anything_takes_more_memory(name, work):
 @pytest.mark.parametrize(
     "name", ["n_features", "n_clusters", "n_members", "n_candidates", "dim"]
 )
-@pytest.mark.parametrize("work", [WORK, LIKELY, SAMPLED], ids=["all", "likely", "some"])
+@pytest.mark.parametrize(
+    "work",
+    [WORK, LIKELY, SAMPLED, EXPRESSED],
+    ids=["all", "likely", "some", "expressed"],
+)
 def test_more_of_anything_takes_more_time(name, work):
     more = replace(work, **{name: 2 * getattr(work, name)})
     assert estimate(more).seconds > estimate(work).seconds
@@ -123,6 +130,41 @@ def test_sample_has_a_stage_of_rows():
     stages = {"members", "votes", "cuts", "choice"}
     assert set(estimate(WORK).stages) == stages
     assert set(estimate(SAMPLED).stages) == {*stages, "rows"}
+
+
+def test_expressions_have_a_stage_that_grows_with_points_and_features():
+    def cost(**changes):
+        work = replace(SAMPLED, expressed=True, **changes)
+        return estimate(work).stages["expressions"]
+
+    stages = {"members", "votes", "cuts", "choice", "expressions"}
+    assert set(estimate(EXPRESSED).stages) == stages
+    few = cost()
+    assert cost(n_samples=400_000) == few
+    for more in (cost(voted=20_000), cost(n_features=100, dim=10)):
+        assert more.seconds > few.seconds
+        assert more.bytes > few.bytes
+    two = cost(n_workers=2)
+    assert two.seconds < few.seconds
+    assert two.bytes > few.bytes
+
+
+@pytest.mark.parametrize(
+    ("params", "expected"),
+    [
+        ({}, True),
+        ({"affine": False}, True),
+        ({"affine": True}, False),
+        ({"cut": CutOptions(pairs="likely")}, False),
+        ({"expression": False}, False),
+    ],
+    ids=str,
+)
+def test_expressions_are_planned_for_linear_subspaces_and_all_pairs(params, expected):
+    assert work_for(Made((1000, 50)), **params).expressed is expected
+    assert not work_for(Made((60_000, 50)), **params).expressed
+    sampled = work_for(Made((60_000, 50)), np.arange(1000), **params)
+    assert sampled.expressed is expected
 
 
 def test_missing_entries_have_a_stage_that_grows_with_rows_and_features():
@@ -283,7 +325,7 @@ def test_large_fit_is_refused_before_it_starts_with_the_setting_that_fits():
     ("n_samples", "n_members", "limit", "offered"),
     [
         (10**6, 200, "4GB", {"max_samples": 10_000}),
-        (9_000, 20_000, "0.6GB", {"n_members": 5000}),
+        (9_000, 20_000, "0.65GB", {"n_members": 5000}),
     ],
 )
 def test_setting_that_is_offered_fits(n_samples, n_members, limit, offered):

@@ -174,7 +174,12 @@ def test_points_with_a_common_direction_are_whitened_and_only_so_clusters_found(
 ):
     assert clustering_error(planted.target, chosen_fit.labels_) == 0
     assert clustering_error(planted.target, chosen_fit.predict(leaning)) == 0
-    plain = model(whiten=0).fit(leaning)
+    plain = model(whiten=0, expression=False).fit(leaning)
+    assert clustering_error(planted.target, plain.labels_) > 0.3
+    # self-expression helps where the common direction is not much stronger
+    leaning_more = leaning + 2 * (leaning - planted.data)
+    assert clustering_error(planted.target, model().fit_predict(leaning_more)) == 0
+    plain = model(whiten=0).fit(leaning_more)
     assert clustering_error(planted.target, plain.labels_) > 0.3
     numbers = {one.n_directions for one in chosen_fit.whitenings_}
     assert numbers == set(numbers_of_directions(3, leaning.shape))

@@ -160,10 +160,6 @@ def test_members_can_be_run_in_any_order(union):
         assert member.weight == pytest.approx(model.member_weights_[b], rel=1e-12)
 
 
-def min_score(model):
-    return min(candidate.score for candidate in model.candidates_)
-
-
 def test_attributes_have_the_documented_shapes(union):
     n = len(union.data)
     model = EKSS(3, 4, n_members=20, random_state=0).fit(union.data)
@@ -182,7 +178,10 @@ def test_attributes_have_the_documented_shapes(union):
     assert 1 <= model.n_neighbors_ < n
     assert model.affine_ is False
     best = model.candidates_[0]
-    assert (best.n_neighbors, best.score) == (model.n_neighbors_, min_score(model))
+    of_its_graph = [one for one in model.candidates_ if one.graph == best.graph]
+    assert best.n_neighbors == model.n_neighbors_
+    assert best.score == min(one.score for one in of_its_graph)
+    assert {one.graph for one in model.finalists_} == {"votes", "expressions"}
     gram = model.bases_.transpose(0, 2, 1) @ model.bases_
     np.testing.assert_allclose(gram, np.broadcast_to(np.eye(4), gram.shape), atol=1e-9)
 

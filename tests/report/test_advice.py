@@ -60,8 +60,10 @@ def test_a_wrong_number_of_clusters_is_doubted(union, n_clusters):
         random_state=0,
     )
     report = build(model.fit(union.data), union.data)
-    assert "n_clusters" in keys(report)
-    assert "graph suggests 4" in report.html
+    # The eigenvalues say it, or the pieces if there are more than three.
+    assert {"n_clusters", "components"} & set(keys(report))
+    assert "graph suggests 4" in report.html or "4 connected components" in report.html
+    assert "n_clusters=4" in report.summary["next_run"]
 
 
 def test_more_pieces_than_clusters_are_told(union):

@@ -278,7 +278,7 @@ def test_summary_table_refuses_what_is_no_summary(other):
         summary_table(other)
 
 
-# After three iterations a cluster may be empty; whether one is depends on the processor.
+# After three iterations a cluster may be empty: this depends on the processor.
 @pytest.mark.filterwarnings("ignore::ekss.ClusteringWarning")
 def test_many_clusters_and_points_stay_small():
     union = make_union_of_subspaces(60, 2, 40, n_per_subspace=70, random_state=0)

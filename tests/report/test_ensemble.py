@@ -1,9 +1,12 @@
 import io
 import json
 import re
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from rich.console import Console
+from scipy.sparse import csr_array
 
 from ekss import EKSS, KSS
 from ekss.ensemble import Count
@@ -19,6 +22,22 @@ def counted(union):
 def pretended(union):
     """Return a model of which a test may say what it chose."""
     return EKSS(4, 3, n_members=30, n_neighbors=10, random_state=0).fit(union.data)
+
+
+@pytest.fixture(scope="module")
+def turning():
+    """Return views of six objects that turn all the way round, 40 of each."""
+    rng = np.random.default_rng(0)
+    angles, waves = 2 * np.pi * np.arange(40) / 40, np.arange(1, 11)
+    turns = np.outer(angles, waves)
+    turns = np.hstack([np.cos(turns) / waves, np.sin(turns) / waves])
+    return np.concatenate([turns @ rng.standard_normal((20, 12)) for _ in range(6)])
+
+
+def row_of(page, name):
+    """Return the words of a row of the section on what was run."""
+    found = re.findall(f'<th scope="row">{name}</th><td>(.*?)</td>', page, re.S)
+    return found[0] if found else None
 
 
 def advice(report, key):
@@ -125,3 +144,68 @@ def test_given_members_have_no_halves_and_other_methods_no_members(union, ensemb
     other = build(KSS(4, 3, random_state=0).fit(union.data), union.data)
     assert "n_members" not in other.summary
     assert '<th scope="row">members</th>' not in other.html
+
+
+def test_the_graph_of_expressions_is_told_where_it_was_kept(turning):
+    model = EKSS(6, n_members=50, random_state=0).fit(turning)
+    assert model.n_neighbors_ is None
+    best = {}
+    for one in model.finalists_:
+        if "spread" not in one.origin:
+            best[one.graph] = f"{one.score:.2f}"
+    report = build(model, turning)
+    told = row_of(report.html, "graph that was kept")
+    assert told == (
+        "that of the expressions of points by each other, because its best cut scores "
+        f"{best['expressions']}, that of the votes {best['votes']}, judged by points, "
+        "votes and expressions; lower is better"
+    )
+    assert "n_neighbors" not in report.summary["found"]
+    assert "None" not in row_of(report.html, "chosen by the method")
+
+
+def test_labels_that_spread_are_told(turning):
+    model = EKSS(6, n_members=50, random_state=0).fit(turning)
+    # The labels did not spread here, because this would have been judged worse.
+    (moved,) = (one for one in model.finalists_ if "spread" in one.origin)
+    others = tuple(one for one in model.finalists_ if one is not moved)
+    better = replace(moved, score=-99.0)
+    model.finalists_ = (better, *others)
+    told = row_of(build(model, turning).html, "graph that was kept")
+    assert told.endswith(
+        "; the labels then spread along the expressions, which lowered the score to "
+        "-99.00"
+    )
+
+
+def test_equal_nominees_are_told(union):
+    model = EKSS(4, n_members=30, random_state=0).fit(union.data)
+    report = build(model, union.data)
+    assert row_of(report.html, "graph that was kept") == (
+        "that of the votes, because the best cut of the expressions is the same"
+    )
+    assert report.summary["found"]["n_neighbors"] == str(model.n_neighbors_)
+
+
+def test_no_graph_is_told_where_there_was_no_choice(union, pretended):
+    del pretended.finalists_  # as in models that were saved by earlier versions
+    without = EKSS(4, 3, n_members=30, expression=False, random_state=0)
+    without.fit(union.data)
+    other = KSS(4, 3, random_state=0).fit(union.data)
+    for model in (pretended, without, other):
+        assert row_of(build(model, union.data).html, "graph that was kept") is None
+
+
+@pytest.mark.parametrize(("alone", "n_pieces"), [(1, 0), (20, 7)])
+def test_a_torn_graph_of_expressions_gets_no_advice_on_neighbours(
+    turning, alone, n_pieces
+):
+    model = EKSS(6, n_members=50, random_state=0).fit(turning)
+    # Every object is a piece, and some views of the first one are another.
+    piece = np.repeat(np.arange(6), 40)
+    piece[:alone] = 6
+    model.affinity_ = csr_array((piece[:, None] == piece).astype(float))
+    (told,) = advice(build(model, turning), "components")
+    assert "which no setting makes denser" in told["text"]
+    assert "n_neighbors" not in told["text"]
+    assert told["change"] == ({"n_clusters": n_pieces} if n_pieces else {})

@@ -600,7 +600,8 @@ def _smaller(work: Work, sampled: str) -> Iterator[tuple[str, Work]]:
     if work.voted > enough:
         yield f"{sampled}={enough}", few
     if work.all_pairs:
-        yield "cut=CutOptions(pairs='likely')", replace(work, all_pairs=False)
+        likely = replace(work, all_pairs=False, expressed=False)
+        yield "cut=CutOptions(pairs='likely')", likely
     members = work.n_members
     while members > _FEWEST_MEMBERS:
         members = max(members // 2, _FEWEST_MEMBERS)

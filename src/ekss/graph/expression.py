@@ -15,6 +15,9 @@ from ekss.core.tsc import ROWS_AT_ONCE, nearest_by_angle
 from ekss.graph.votes import Neighbours, symmetric_graph
 from ekss.runtime.workers import Workers
 
+# Coefficients of ridge regression, which are at most 1, count as zero below this.
+_ROUNDING = 1e-12
+
 
 def elastic_net_graph(
     points: NDArray[np.floating],
@@ -115,6 +118,7 @@ def _nearest_block(
     rows: NDArray[np.float64], n_neighbors: int, number: int
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Find the largest products of a block of rows; for processes, as above."""
-    return nearest_by_angle(
-        rows, n_neighbors, rows=_block(number, ROWS_AT_ONCE, len(rows))
-    )
+    block = _block(number, ROWS_AT_ONCE, len(rows))
+    index, value = nearest_by_angle(rows, n_neighbors, rows=block)
+    weak = value < _ROUNDING
+    return np.where(weak, np.int32(-1), index), np.where(weak, 0.0, value)
