@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array
 
+from ekss.core.ensc import block_size
 from ekss.core.linalg import unit_rows
 from ekss.ensemble.choose import (
     Candidate,
@@ -44,6 +45,9 @@ class _Rules:
     # The elastic net of EnSC at its defaults; denser graphs were worse throughout.
     l1_ratio: float = 0.95
     gamma: float = 3.0
+    # A cut of the expressions that points and votes score higher than their own by more
+    # than this is no finalist: outliers, for one, express each other well.
+    clearly_worse: float = 0.4
     # Largest coefficients of ridge regression that are kept per point.
     n_neighbors: int = 5
     # Labels spread in this many steps; each keeps this share of the labels before.
@@ -118,7 +122,8 @@ def ask_expressions(
     n_clusters : int
     evidence : Evidence
         Points and votes. Cuts of expressions are judged by the points and by their own
-        graph; then the two best cuts are judged by the points and both graphs.
+        graph; then the two best cuts are judged by the points and both graphs. A cut
+        that points and votes find clearly worse than the best of the votes is left out.
     options : CutOptions
     seed : int
     workers : Workers
@@ -140,13 +145,13 @@ def ask_expressions(
         _judged_by_both(one.candidates[0], evidence, graph, options.score)
         for one in (chosen, other)
     ]
-    kept, left = (
-        (chosen, other) if firsts[0].score <= firsts[1].score else (other, chosen)
-    )
+    by_votes = [total_of(one.judged[0]) for one in firsts]
+    if by_votes[1] > by_votes[0] + _RULES.clearly_worse:
+        firsts.pop()
+    finalists = _best_first(firsts)
+    kept, left = (chosen, other) if finalists[0] is firsts[0] else (other, chosen)
     return replace(
-        kept,
-        candidates=kept.candidates + left.candidates,
-        finalists=_best_first(firsts),
+        kept, candidates=kept.candidates + left.candidates, finalists=finalists
     )
 
 
@@ -246,6 +251,6 @@ def expression_cost(work: Work) -> Stage:
     seconds = 1e-9 * n * (RATES.express + products)
     seconds += cuts_seconds(replace(work, n_graphs=1), n)
     seconds += 1e-9 * n * RATES.cuts_per_graph * RATES.judge
-    blocks = work.n_workers * 2 * 8 * 2**22
+    blocks = work.n_workers * 2 * 8 * n * block_size(n)
     held = work.after_members + blocks + n * (3 * 8 * wide + 600 + 24 * work.n_clusters)
     return Stage(seconds, held)

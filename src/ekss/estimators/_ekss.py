@@ -172,8 +172,9 @@ class EKSS(SubspaceClusterer):
         score function returned): first the cuts of the graph that was kept, best first,
         then those of the other graph.
     finalists_ : tuple of Candidate
-        The best cut of the votes, the best cut of the expressions, and the better of
-        the two after its labels have spread along the expressions. They are judged by
+        The best cut of the votes, the best cut of the expressions unless points and
+        votes find it clearly worse, and the better of the two after its labels have
+        spread along the expressions. They are judged by
         points, votes and expressions together, and sorted by this ``score``:
         ``labels_`` are those of the first. Empty if points were not expressed by each
         other; ``labels_`` are then those of the first candidate.

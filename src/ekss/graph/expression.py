@@ -48,9 +48,9 @@ def elastic_net_graph(
     >>> from ekss.graph.expression import elastic_net_graph
     >>> points = np.array([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]])
     >>> elastic_net_graph(points, l1_ratio=1.0, gamma=2.0).toarray().round(2)
-    array([[0.  , 0.95, 0.  ],
-           [0.95, 0.  , 0.67],
-           [0.  , 0.67, 0.  ]])
+    array([[0. , 0.8, 0. ],
+           [0.8, 0. , 0.5],
+           [0. , 0.5, 0. ]])
     """
     express = partial(_expressed_block, points, l1_ratio, gamma)
     count = -(-len(points) // block_size(len(points)))
