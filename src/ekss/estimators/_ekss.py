@@ -174,10 +174,10 @@ class EKSS(SubspaceClusterer):
     finalists_ : tuple of Candidate
         The best cut of the votes, the best cut of the expressions unless points and
         votes find it clearly worse, and the better of the two after its labels have
-        spread along the expressions. They are judged by
-        points, votes and expressions together, and sorted by this ``score``:
-        ``labels_`` are those of the first. Empty if points were not expressed by each
-        other; ``labels_`` are then those of the first candidate.
+        spread along the expressions. They are judged by points, votes and expressions
+        together, and sorted by this ``score``: ``labels_`` are those of the first.
+        Empty if points were not expressed by each other; ``labels_`` are then those of
+        the first candidate.
     counts_ : tuple of Count
         With ``n_clusters="auto"``, the numbers of clusters tried in the last round of
         the search, best first, with ``n_clusters``, ``score``, ``confirmed`` and
