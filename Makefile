@@ -24,7 +24,7 @@ CPUS := Nehalem Haswell SkylakeX
 PYTEST := -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 .PHONY: help demo test lint types tests tests-cpus tests-lowest
-.PHONY: bench bench-scale fuzz publish docs docs-test clean
+.PHONY: bench bench-scale fuzz publish results docs docs-test clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 14
@@ -118,6 +118,15 @@ fuzz: $(STAMP)  ## attack everything that takes input, 10 minutes (MINUTES=60 fo
 
 publish: $(STAMP)  ## make pictures and numbers of the README and the docs again, some minutes
 	$(BIN)/python benchmarks/publish.py
+
+# Each keeps its rows on disk, and begins anew once the code has changed.
+STUDIES := unseen missing outliers exchange consensus reproduction
+
+results: $(STAMP)  ## make everything in docs/results again, about a day; goes on where it stopped
+	$(BIN)/ekss bench all
+	for study in $(STUDIES); do $(BIN)/python benchmarks/$$study.py || exit 1; done
+	$(BIN)/python benchmarks/savings.py
+	$(BIN)/python benchmarks/publish.py --take ekss-results
 
 $(DOCS_STAMP): $(STAMP)
 	$(BIN)/python -m pip install --quiet --group docs

@@ -255,6 +255,7 @@ def bench_commands() -> str:
 def bench_list() -> str:
     comments = {
         "ekss data list": "which data sets are there, and how to get the others",
+        "ekss bench all": "all of the following, in the profiles that are published",
         "ekss bench table1 --profile smoke": (
             "all data sets and methods on subsets, a few minutes"
         ),

@@ -3,11 +3,12 @@ import re
 
 import numpy as np
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from ekss.benchmarks import DATASETS, PROFILES, SCALE_PROFILES, Points, ScaleProfile
 from ekss.benchmarks._data import prepare_features, recipe_of
-from ekss.cli import app
+from ekss.cli import _bench, app
 
 
 def invoke(*arguments):
@@ -67,6 +68,30 @@ def test_dry_run_computes_nothing(home, tmp_path):
     assert "60 cells" in result.output
     assert "sscomp" in result.output
     assert not (tmp_path / "out").exists()
+
+
+def test_all_calls_every_other_command_with_its_own_defaults(monkeypatch, tmp_path):
+    called = {}
+    monkeypatch.setattr(
+        _bench, "_run", lambda name, profiles, given: called.update({name: given})
+    )
+    result = invoke("all", "--jobs", 3, "--data-home", tmp_path, "-o", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    others = set(get_command(_bench.bench_app).commands) - {"all", "table2", "table3"}
+    assert set(called) == others
+    assert {given["output"] for given in called.values()} == {tmp_path / "out"}
+    assert called["table1"]["jobs"] == 3
+    assert called["table1"]["methods"] == "all"
+    assert called["scale"]["profile"] == "full"
+    assert called["scale"]["workers"] == -1
+    assert sorted(path.name for path in (tmp_path / "out").glob("*.md")) == [
+        "table2.md",
+        "table3.md",
+    ]
+    called.clear()
+    assert invoke("all", "--dry-run", "-o", tmp_path / "none").exit_code == 0
+    assert set(called) == others
+    assert not (tmp_path / "none").exists()
 
 
 def test_table2_without_data_says_so(tmp_path):

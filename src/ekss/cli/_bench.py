@@ -103,13 +103,45 @@ def _add_command(
         _run(name, profiles, given)
 
     known = {**_OPTIONS, **({} if profile is None else {"profile": (str, profile)})}
+    command.__signature__ = _signature(options, known)  # type: ignore[attr-defined]
+    bench_app.command(name, help=words)(command)
+
+
+def _signature(
+    options: str,
+    known: Mapping[str, tuple[Any, Any]],
+    *more: inspect.Parameter,
+) -> inspect.Signature:
+    """Return the signature of a command with these options."""
     kind = inspect.Parameter.KEYWORD_ONLY
     parameters = [
         inspect.Parameter(one, kind, annotation=known[one][0], default=known[one][1])
         for one in options.split()
     ]
-    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    bench_app.command(name, help=words)(command)
+    return inspect.Signature([*more, *parameters])
+
+
+def _run_all(context: typer.Context, **given: Any) -> None:
+    """Call all other commands with these options, and their own for the rest."""
+    group = context.parent and context.parent.command
+    for name, command in getattr(group, "commands", {}).items():
+        known = {parameter.name for parameter in command.params}
+        if command is context.command or given["dry_run"] and "dry_run" not in known:
+            continue
+        typer.echo(f"{name}:")
+        with command.make_context(name, [], parent=context.parent) as inner:
+            inner.params |= {key: given[key] for key in known & set(given)}
+            command.invoke(inner)
+
+
+_run_all.__signature__ = _signature(  # type: ignore[attr-defined]
+    f"jobs {_RUN}",
+    _OPTIONS,
+    inspect.Parameter(
+        "context", inspect.Parameter.POSITIONAL_ONLY, annotation=typer.Context
+    ),
+)
+bench_app.command("all", help="All of the following, one after the other.")(_run_all)
 
 
 _add_command(
