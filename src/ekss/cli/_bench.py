@@ -126,7 +126,7 @@ def _run_all(context: typer.Context, **given: Any) -> None:
     group = context.parent and context.parent.command
     for name, command in getattr(group, "commands", {}).items():
         known = {parameter.name for parameter in command.params}
-        if command is context.command or given["dry_run"] and "dry_run" not in known:
+        if command is context.command or (given["dry_run"] and "dry_run" not in known):
             continue
         typer.echo(f"{name}:")
         with command.make_context(name, [], parent=context.parent) as inner:
