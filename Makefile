@@ -119,7 +119,7 @@ fuzz: $(STAMP)  ## attack everything that takes input, 10 minutes (MINUTES=60 fo
 publish: $(STAMP)  ## make pictures and numbers of the README and the docs again, some minutes
 	$(BIN)/python benchmarks/publish.py
 
-# Each keeps its rows on disk, and begins anew once the code has changed.
+# Each keeps its rows on disk; those that other code made are computed again.
 STUDIES := unseen missing outliers exchange consensus reproduction
 
 results: $(STAMP)  ## make everything in docs/results again, about a day; goes on where it stopped

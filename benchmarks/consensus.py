@@ -1,9 +1,9 @@
 """Consensus of k-means against its rivals: docs/results/consensus.md.
 
 Every fit runs in a process of its own, so that its peak of memory can be read, and is a
-row of docs/results/consensus.csv; rows that are there already are not computed again.
-With Python: ``python benchmarks/consensus.py``. MNIST needs the data (``ekss data``);
-without them, name the other sets by ``--sets``.
+row of docs/results/consensus.csv; only rows that are missing, or that other code made,
+are computed. With Python: ``python benchmarks/consensus.py``. MNIST needs the data
+(``ekss data``); without them, name the other sets by ``--sets``.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """K-subspaces whose runs exchange subspaces, against plain starts: docs/results.
 
 The best of 20 plain starts against 10 and 16 starts that exchange, which take less and
-about as much processor time. Every fit is a row of docs/results/exchange.csv; rows that
-are there already are not computed again, so a run can be stopped and continued, and
-``--fresh`` begins anew. With Python: ``python benchmarks/exchange.py``; USPS needs
-``ekss data fetch usps``.
+about as much processor time. Every fit is a row of docs/results/exchange.csv; only rows
+that are missing, or that other code made, are computed, so a run can be stopped and
+continued, and ``--fresh`` begins anew. With Python: ``python benchmarks/exchange.py``;
+USPS needs ``ekss data fetch usps``.
 """
 
 from __future__ import annotations

@@ -2,9 +2,10 @@
 
     python benchmarks/missing.py [--draws 10] [--minutes 4] [--page]
 
-Rows are added to docs/results/missing.csv; what is there already is not run again, so a
-run that was stopped goes on. Page and picture are then made from all rows. Extended
-Yale B comes from the data home (``ekss data import``); without it its part is left out.
+Rows are added to docs/results/missing.csv; only what is missing, or was made by other
+code, is run, so a run that was stopped goes on. Page and picture are then made from all
+rows. Extended Yale B comes from the data home (``ekss data import``); without it its
+part is left out.
 """
 
 from __future__ import annotations

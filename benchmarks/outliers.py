@@ -1,8 +1,9 @@
 """Outliers, unequal dimensions, unequal sizes: docs/results/outliers.md.
 
-Planted unions, 10 draws each. Every fit is a row of docs/results/outliers.csv; rows
-that are there already are not computed again, so a run can be stopped and continued,
-and ``--fresh`` begins anew. With Python: ``python benchmarks/outliers.py``.
+Planted unions, 10 draws each. Every fit is a row of docs/results/outliers.csv; only
+rows that are missing, or that other code made, are computed, so a run can be stopped
+and continued, and ``--fresh`` begins anew. With Python: ``python
+benchmarks/outliers.py``.
 """
 
 from __future__ import annotations

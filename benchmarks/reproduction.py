@@ -1,9 +1,9 @@
 """What it takes to reach the figures of the paper's Table I: docs/results.
 
 Cells of the table that our figures missed are run again at the paper's size, and then
-with one change at a time. Every error is a row of docs/results/reproduction.csv; rows
-that are there already are not computed again, so a run can be stopped and continued,
-and ``--fresh`` begins anew. Cells that are not run again are read from
+with one change at a time. Every error is a row of docs/results/reproduction.csv; only
+rows that are missing, or that other code made, are computed, so a run can be stopped
+and continued, and ``--fresh`` begins anew. Cells that are not run again are read from
 docs/results/table1.csv. With Python: ``python benchmarks/reproduction.py``; the data
 sets come by ``ekss data fetch``. Members of ensembles are kept in the folder "members"
 of the data home, and may be deleted.

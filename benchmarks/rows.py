@@ -1,4 +1,4 @@
-"""Benchmarks whose fits are rows on disk: what is there is not computed again."""
+"""Benchmarks whose fits are rows on disk: computed again once the code has changed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class RowFile:
     measured: tuple[str, ...]
 
     def known(self) -> dict[Key, dict[str, str]]:
-        """Return the rows that are there, by their keys."""
+        """Return the rows that are there, the newest of every key."""
         if not self.path.exists():
             return {}
         with self.path.open(newline="") as file:
@@ -48,18 +48,20 @@ class RowFile:
     ) -> None:
         """Measure what is wanted and not there, and write and show it row by row.
 
-        Where ``measure`` returns None, the row stays open.
+        A row that other code made is measured again, and stays until then. Where
+        ``measure`` returns None, the row stays open.
         """
-        done = self.known()
+        known = self.known()
         columns = [*self.keys, "code", *self.measured]
-        if done:
-            columns = list(next(iter(done.values())))
+        if known:
+            columns = list(next(iter(known.values())))
         with self.path.open("a", newline="") as file:
             writer = csv.DictWriter(file, columns)
             if file.tell() == 0:
                 writer.writeheader()
             for key in wanted:
-                found = None if key in done else measure(key)
+                is_done = key in known and known[key]["code"] == code
+                found = None if is_done else measure(key)
                 if found is None:
                     continue
                 named = dict(zip(self.keys, key, strict=True))
@@ -67,6 +69,16 @@ class RowFile:
                 writer.writerow(row)
                 file.flush()
                 print(*row.values(), flush=True)
+        self._keep_newest(columns)
+
+    def _keep_newest(self, columns: Iterable[str]) -> None:
+        """Write the file without the rows that were measured again later."""
+        draft = self.path.with_suffix(".tmp")
+        with draft.open("w", newline="") as file:
+            writer = csv.DictWriter(file, columns)
+            writer.writeheader()
+            writer.writerows(self.known().values())
+        draft.replace(self.path)
 
 
 @dataclass(frozen=True)

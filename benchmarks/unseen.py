@@ -1,9 +1,9 @@
 """What whitening, scattering features and expressions are worth on unseen images.
 
 Classes or images are drawn anew for each draw. Every fit is a row of
-docs/results/unseen.csv; rows that are there already are not computed again, so a run
-can be stopped and continued, and ``--fresh`` begins anew. With Python:
-``python benchmarks/unseen.py``; the data sets are those of ``ekss data fetch``.
+docs/results/unseen.csv; only rows that are missing, or that other code made, are
+computed, so a run can be stopped and continued, and ``--fresh`` begins anew. With
+Python: ``python benchmarks/unseen.py``; the data sets are those of ``ekss data fetch``.
 """
 
 from __future__ import annotations

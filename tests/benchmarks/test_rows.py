@@ -56,8 +56,21 @@ def test_rows_are_added_in_the_columns_of_the_file(row_file, tmp_path, capsys):
     path = tmp_path / "rows.csv"
     path.write_text("case,cost,code\na,1,c0de\n")
     rows = row_file(path, ("case",), ("cost",))
-    rows.add([("a",), ("b",)], lambda key: {"cost": 2}, "c1de")
-    assert path.read_text().splitlines() == ["case,cost,code", "a,1,c0de", "b,2,c1de"]
+    rows.add([("a",), ("b",)], lambda key: {"cost": 2}, "c0de")
+    assert path.read_text().splitlines() == ["case,cost,code", "a,1,c0de", "b,2,c0de"]
+
+
+def test_rows_of_other_code_stay_until_they_are_measured_again(
+    row_file, tmp_path, capsys
+):
+    path = tmp_path / "rows.csv"
+    rows = row_file(path, ("case",), ("cost",))
+    rows.add([("a",), ("b",)], lambda key: {"cost": 1}, "c0de")
+    rows.add([("a",)], lambda key: None, "c1de")
+    rows.add([("a",)], lambda key: {"cost": 2}, "c1de")
+    assert path.read_text().splitlines() == ["case,code,cost", "a,c1de,2", "b,c0de,1"]
+    rows.add([("a",), ("b",)], lambda key: {"cost": 3}, "c1de")
+    assert path.read_text().splitlines() == ["case,code,cost", "a,c1de,2", "b,c1de,3"]
 
 
 def test_published_rows_of_missing_entries_are_read(script):
