@@ -138,7 +138,7 @@ def test_bad_parameters_are_refused(options, message):
 def test_verbose_shows_progress_on_stderr(planted, capsys):
     EnSC(3, random_state=0, verbose=1).fit(planted[0])
     shown = capsys.readouterr()
-    assert "coefficients" in shown.err
+    assert "blocks" in shown.err
     assert shown.out == ""
 
 

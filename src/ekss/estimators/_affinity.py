@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from ekss.core.linalg import unit_rows
-from ekss.core.tsc import nearest_by_angle
+from ekss.core.tsc import ROWS_AT_ONCE, nearest_by_angle
 from ekss.ensemble.dimension import estimate_dim
 from ekss.ensemble.prepare import has_holes, prepare
 from ekss.estimators._base import (
@@ -33,6 +34,8 @@ from ekss.runtime.workers import Workers, one_blas_thread
 
 if TYPE_CHECKING:
     from ekss.core.completion import Completion
+
+Result = TypeVar("Result")
 
 # Edges from a stray point to the points of smallest angle outside its component.
 _BRIDGES = 3
@@ -162,6 +165,35 @@ class AffinityClusterer(Clusterer):
         self, points: NDArray[np.floating], workers: Workers
     ) -> Similarity:
         """Return the graph of the points."""
+
+
+def map_blocks(
+    function: Callable[[NDArray[np.int64]], Result],
+    n_samples: int,
+    size: int,
+    description: str,
+    workers: Workers,
+) -> list[Result]:
+    """Call the function on blocks of row numbers, in parallel; keep their order."""
+
+    def run(number: int) -> Result:
+        return function(np.arange(number * size, min((number + 1) * size, n_samples)))
+
+    return list(workers.map(run, -(-n_samples // size), description))
+
+
+def nearest_neighbours(
+    rows: NDArray[np.floating], q: int, description: str, workers: Workers
+) -> Neighbours:
+    """Return the q largest absolute inner products of every row, in parallel."""
+    parts = map_blocks(
+        lambda some: nearest_by_angle(rows, q, rows=some),
+        len(rows),
+        ROWS_AT_ONCE,
+        description,
+        workers,
+    )
+    return Neighbours(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 def joined(neighbours: Neighbours, scale: float | None) -> sparse.csr_array:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from ekss.core.ensc import ElasticNetRows
+from ekss.core.ensc import (
+    ElasticNetRows,
+    block_size,
+    elastic_net_rows,
+)
 from ekss.core.representation import affinity_of
-from ekss.estimators._affinity import AffinityClusterer, Similarity
+from ekss.estimators._affinity import AffinityClusterer, Similarity, map_blocks
 from ekss.estimators._base import check_int, check_real
-from ekss.graph.expression import elastic_net
 from ekss.runtime.workers import Workers
 
 
@@ -145,26 +150,29 @@ class EnSC(AffinityClusterer):
     def _build_affinity(
         self, points: NDArray[np.floating], workers: Workers
     ) -> Similarity:
-        found = elastic_net(
+        solve = partial(
+            elastic_net_rows,
             points,
-            "coefficients",
-            workers,
             l1_ratio=float(self.l1_ratio),
             gamma=float(self.gamma),
             max_iter=int(self.max_iter),
             tol=float(self.tol),
         )
-        self._warn_unless_converged(found)
+        n = len(points)
+        blocks = map_blocks(solve, n, block_size(n), "blocks", workers)
+        self._warn_unless_converged(blocks)
+        stacked = sparse.vstack([block.coefficients for block in blocks], format="csr")
+        coefficients = sparse.csr_array(stacked)
         return Similarity(
-            affinity_of(found.coefficients, equal_rows=False),
+            affinity_of(coefficients, equal_rows=False),
             {
-                "coefficients_": found.coefficients,
-                "n_iter_": int(found.n_iter.max()),
+                "coefficients_": coefficients,
+                "n_iter_": int(max(block.n_iter.max() for block in blocks)),
             },
         )
 
-    def _warn_unless_converged(self, found: ElasticNetRows) -> None:
-        unfinished = int((~found.converged).sum())
+    def _warn_unless_converged(self, blocks: list[ElasticNetRows]) -> None:
+        unfinished = sum(int((~block.converged).sum()) for block in blocks)
         if unfinished:
             warnings.warn(
                 f"{unfinished} points had not converged after max_iter={self.max_iter} "

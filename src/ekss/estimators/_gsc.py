@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ekss.core.gsc import block_size, greedy_neighbours
 from ekss.core.linalg import unit_rows
 from ekss.ensemble.dimension import estimate_dim
-from ekss.estimators._affinity import AffinityClusterer, Similarity
+from ekss.estimators._affinity import AffinityClusterer, Similarity, map_blocks
 from ekss.estimators._base import check_int, is_auto
 from ekss.estimators._tsc import neighbors_of
 from ekss.graph.votes import Neighbours, symmetric_graph
@@ -129,11 +129,12 @@ class GSC(AffinityClusterer):
         q = neighbors_of(self.n_neighbors, n_samples, self.n_clusters)
         if self.n_neighbors == "auto":
             q = min(max(q, dim), n_samples - 1)
-        parts = workers.map_blocks(
+        parts = map_blocks(
             lambda rows: greedy_neighbours(points, rows, dim, q),
             n_samples,
             block_size(n_samples),
             "neighbours",
+            workers,
         )
         index = np.concatenate(parts)
         affinity = symmetric_graph(Neighbours(index, np.ones(index.shape)))

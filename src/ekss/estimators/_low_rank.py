@@ -21,10 +21,10 @@ from ekss.estimators._affinity import (
     AffinityClusterer,
     Similarity,
     joined,
+    nearest_neighbours,
 )
 from ekss.estimators._base import check_int, check_real
 from ekss.estimators._tsc import check_scale, fewest, neighbors_of
-from ekss.graph.expression import nearest_neighbours
 from ekss.graph.votes import Neighbours
 from ekss.runtime.workers import Workers
 

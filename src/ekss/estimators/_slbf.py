@@ -17,7 +17,7 @@ from ekss.core.slbf import (
     nearest_to_flats,
 )
 from ekss.ensemble.dimension import estimate_dim
-from ekss.estimators._affinity import AffinityClusterer, Similarity
+from ekss.estimators._affinity import AffinityClusterer, Similarity, map_blocks
 from ekss.estimators._base import check_int, is_auto
 from ekss.estimators._tsc import neighbors_of
 from ekss.graph.votes import Neighbours, directed_graph
@@ -159,7 +159,7 @@ class SLBF(AffinityClusterer):
             return distances_to_each(points, flats, lists[rows[0] : rows[-1] + 1])
 
         block = block_size(n, dim)
-        parts = workers.map_blocks(near, n, block, "flats")
+        parts = map_blocks(near, n, block, "flats", workers)
         index, onward, sizes = map(np.concatenate, zip(*parts, strict=True))
         # Pairs in order of the listed point, and for each the points that list it.
         order = np.argsort(index, axis=None, kind="stable")
@@ -167,7 +167,7 @@ class SLBF(AffinityClusterer):
         lists = np.split(order // q, ends[:-1])
         returned = np.empty(index.size)
         returned[order] = np.concatenate(
-            workers.map_blocks(back, n, block, "distances")
+            map_blocks(back, n, block, "distances", workers)
         )
         length = float(np.linalg.norm(points)) / n**0.5
         rounding = ROUNDING * (length or 1.0)

@@ -21,7 +21,7 @@ from ekss.core.ssc import (
     make_objective,
     working_bytes,
 )
-from ekss.estimators._affinity import AffinityClusterer, Similarity
+from ekss.estimators._affinity import AffinityClusterer, Similarity, map_blocks
 from ekss.estimators._base import check_bool, check_int, check_real, is_auto
 from ekss.runtime.memory import LIBRARY_BYTES, SLACK, limit_of
 from ekss.runtime.workers import Workers
@@ -243,7 +243,9 @@ class SSC(AffinityClusterer):
             polish=bool(self.polish),
             keep=self.keep,
         )
-        return join_codes(workers.map_blocks(solve, len(points), block, "coefficients"))
+        return join_codes(
+            map_blocks(solve, len(points), block, "coefficients", workers)
+        )
 
     def _fitting_block(self, points: NDArray[np.floating]) -> int:
         """Return the usual block, or the largest half, quarter, ... that fits."""

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ekss.core.omp import SparseCodes, matching_pursuit, rows_at_once, unit_coefficients
-from ekss.estimators._affinity import AffinityClusterer, Similarity
+from ekss.estimators._affinity import AffinityClusterer, Similarity, map_blocks
 from ekss.estimators._base import check_int, check_real
 from ekss.graph.votes import Neighbours, directed_graph, symmetric_graph
 from ekss.runtime.workers import Workers
@@ -115,13 +115,14 @@ class SSCOMP(AffinityClusterer):
         self, points: NDArray[np.floating], workers: Workers
     ) -> Similarity:
         n = len(points)
-        parts = workers.map_blocks(
+        parts = map_blocks(
             lambda rows: matching_pursuit(
                 points, int(self.n_nonzero), tol=float(self.tol), rows=rows
             ),
             n,
             rows_at_once(min(int(self.n_nonzero), n - 1, points.shape[1])),
             "pursuit",
+            workers,
         )
         codes = SparseCodes(
             np.concatenate([part.index for part in parts]),

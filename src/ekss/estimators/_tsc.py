@@ -12,9 +12,9 @@ from ekss.estimators._affinity import (
     AffinityClusterer,
     Similarity,
     joined,
+    nearest_neighbours,
 )
 from ekss.estimators._base import check_int, check_real, is_auto
-from ekss.graph.expression import nearest_neighbours
 from ekss.graph.votes import Neighbours
 from ekss.runtime.workers import Workers
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ekss.core.ensc import ElasticNetRows, block_size, elastic_net_rows
+from ekss.core.ensc import block_size, elastic_net_rows
 from ekss.core.low_rank import singular_parts
 from ekss.core.representation import affinity_of
 from ekss.core.tsc import ROWS_AT_ONCE, nearest_by_angle
@@ -53,29 +52,24 @@ def elastic_net_graph(
            [0.8, 0. , 0.5],
            [0. , 0.5, 0. ]])
     """
-    found = elastic_net(
-        points, "expressions", workers or Workers(1), l1_ratio=l1_ratio, gamma=gamma
-    )
-    return affinity_of(found.coefficients, equal_rows=False)
+    express = partial(_expressed_block, points, l1_ratio, gamma)
+    count = -(-len(points) // block_size(len(points)))
+    blocks = list((workers or Workers(1)).map(express, count, "expressions"))
+    stacked = sparse.csr_array(sparse.vstack(blocks, format="csr"))
+    return affinity_of(stacked, equal_rows=False)
 
 
-def elastic_net(
-    points: NDArray[np.floating], description: str, workers: Workers, **options: Any
-) -> ElasticNetRows:
-    """Express all points by the others, in parallel.
+def _expressed_block(
+    points: NDArray[np.floating], l1_ratio: float, gamma: float, number: int
+) -> sparse.csr_array:
+    """Express a block of points; at module level, so that processes can call it."""
+    rows = _block(number, block_size(len(points)), len(points))
+    found = elastic_net_rows(points, rows, l1_ratio=l1_ratio, gamma=gamma)
+    return found.coefficients
 
-    ``options`` are those of :func:`ekss.core.ensc.elastic_net_rows`.
-    """
-    express, n = partial(elastic_net_rows, points, **options), len(points)
-    blocks = workers.map_blocks(express, n, block_size(n), description)
-    stacked = sparse.vstack([block.coefficients for block in blocks], format="csr")
-    return ElasticNetRows(
-        sparse.csr_array(stacked),
-        *(
-            np.concatenate([getattr(block, part) for block in blocks])
-            for part in ("gammas", "n_iter", "converged")
-        ),
-    )
+
+def _block(number: int, size: int, n_samples: int) -> NDArray[np.int64]:
+    return np.arange(number * size, min((number + 1) * size, n_samples))
 
 
 def ridge_graph(
@@ -114,22 +108,17 @@ def ridge_graph(
         return sparse.csr_array((len(points), len(points)))
     energies = singular.values**2
     rows = singular.left * np.sqrt(energies / (energies + np.median(energies)))
-    found = nearest_neighbours(rows, n_neighbors, "expressions", workers or Workers(1))
-    weak = found.value < _ROUNDING
-    index = np.where(weak, np.int32(-1), found.index)
-    return symmetric_graph(Neighbours(index, np.where(weak, 0.0, found.value)))
+    nearest = partial(_nearest_block, rows, n_neighbors)
+    count = -(-len(points) // ROWS_AT_ONCE)
+    parts = list((workers or Workers(1)).map(nearest, count, "expressions"))
+    return symmetric_graph(Neighbours(*map(np.concatenate, zip(*parts, strict=True))))
 
 
-def nearest_neighbours(
-    rows: NDArray[np.floating], q: int, description: str, workers: Workers
-) -> Neighbours:
-    """Return the q largest absolute inner products of every row, in parallel."""
-    nearest = partial(_nearest_to_some, rows, q)
-    parts = workers.map_blocks(nearest, len(rows), ROWS_AT_ONCE, description)
-    return Neighbours(*map(np.concatenate, zip(*parts, strict=True)))
-
-
-def _nearest_to_some(
-    rows: NDArray[np.floating], q: int, some: NDArray[np.int64]
+def _nearest_block(
+    rows: NDArray[np.float64], n_neighbors: int, number: int
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    return nearest_by_angle(rows, q, rows=some)
+    """Find the largest products of a block of rows; for processes, as above."""
+    block = _block(number, ROWS_AT_ONCE, len(rows))
+    index, value = nearest_by_angle(rows, n_neighbors, rows=block)
+    weak = value < _ROUNDING
+    return np.where(weak, np.int32(-1), index), np.where(weak, 0.0, value)

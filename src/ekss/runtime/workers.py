@@ -14,16 +14,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from importlib.util import find_spec
 from threading import Lock
 from time import perf_counter
 from typing import Any, TypeVar
 
-import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import SequentialBackend, ThreadingBackend, get_active_backend
-from numpy.typing import NDArray
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
 Result = TypeVar("Result")
@@ -62,17 +60,6 @@ class Workers:
                 show=self.show,
             )
 
-    def map_blocks(
-        self,
-        function: Callable[[NDArray[np.int64]], Result],
-        n_samples: int,
-        size: int,
-        description: str,
-    ) -> list[Result]:
-        """Call the function on blocks of row numbers in parallel; keep their order."""
-        run = partial(_run_block, function, n_samples, size)
-        return list(self.map(run, -(-n_samples // size), description))
-
     def stage(
         self, description: str, total: int | None = None
     ) -> AbstractContextManager[Callable[[int], None]]:
@@ -86,16 +73,6 @@ class Workers:
     def quiet(self) -> Workers:
         """Return the same workers, whose progress is not shown."""
         return replace(self, show=False)
-
-
-def _run_block(
-    function: Callable[[NDArray[np.int64]], Result],
-    n_samples: int,
-    size: int,
-    number: int,
-) -> Result:
-    """Run one block of rows; at module level, so that processes can call it."""
-    return function(np.arange(number * size, min((number + 1) * size, n_samples)))
 
 
 def map_numbers(
