@@ -393,7 +393,9 @@ def _version_note(entries, table: str, newest: set[str]) -> str:
         if figure.codes and newest.issuperset(figure.codes)
         for commit in figure.commits
     )
-    made = f"commit {listed(commits)}"
+    made = f"commit{'s' if len(commits) > 1 else ''} {listed(commits)}"
+    if len(commits) > 1:
+        made += " (the same [code](docs/benchmarks.md#rows) in all of them)"
     if _OTHER not in table:
         return f"Our figures are of {made}."
     return (

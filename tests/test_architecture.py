@@ -86,7 +86,7 @@ def test_page_lists_the_layers_from_the_top_down():
 
 def test_import_loads_no_more_than_scikit_learn_does():
     # scikit-learn itself loads pandas and rich where they are installed
-    heavy = "numba matplotlib rich typer jinja2 pooch pandas h5py zarr".split()
+    heavy = "numba networkx matplotlib rich typer jinja2 pooch pandas h5py zarr".split()
     heavy += "dask distributed pynndescent pyamg".split()
     code = (
         "import sys, joblib, sklearn.base, sklearn.cluster; before = set(sys.modules);"

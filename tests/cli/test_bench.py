@@ -61,6 +61,18 @@ def test_table1_runs_what_is_there_and_tells_how_to_get_the_rest(home, tmp_path)
     assert "n_neighbors=3" in third.output
 
 
+def test_figures_that_are_known_are_not_computed_again(home, tmp_path):
+    first, second = tmp_path / "first", tmp_path / "second"
+    arguments = ["table1", "--profile", "smoke", "--datasets", "usps"]
+    arguments += ["--methods", "tsc", "--data-home", home, "--jobs", 1, "-o"]
+    assert "4 cells" in invoke(*arguments, first).output
+    again = invoke(*arguments, second, "--known", first)
+    assert "0 cells, 0 of them on disk" in again.output
+    assert not list(second.glob("rows/*"))
+    refused = invoke(*arguments, second, "--known", second / "rows")
+    assert "rows has no table1.csv; pass a directory" in str(refused.exception)
+
+
 def test_dry_run_computes_nothing(home, tmp_path):
     arguments = ["table1", "--profile", "smoke", "--datasets", "usps", "--dry-run"]
     result = invoke(*arguments, "--data-home", home, "-o", tmp_path / "out")

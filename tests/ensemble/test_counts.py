@@ -14,11 +14,13 @@ from ekss.ensemble.decide import (
     Wishes,
     coarse_grid,
     confirmed_clusters,
+    count_communities,
     fine_grid,
     gap_counts,
     is_clear,
     is_near,
     judge_options,
+    prefer_communities,
     seek_counts,
     seek_gap,
     smoothed,
@@ -41,7 +43,7 @@ def make_union(n_subspaces, n_per_subspace=40, *, noise=0.1, dims=3, seed=0):
 
 @pytest.mark.parametrize("guess", [2, 3, 8, 20, 100])
 def test_grids_reach_from_a_third_to_three_times_the_guess_in_small_steps(guess):
-    coarse = coarse_grid(guess, 10_000)
+    coarse = coarse_grid(guess, 3.0, 10_000)
     assert coarse[0] == max(2, round(guess / 3))
     assert coarse[-1] == 3 * guess
     ratios = np.array(coarse[1:]) / coarse[:-1]
@@ -56,9 +58,9 @@ def test_grids_reach_from_a_third_to_three_times_the_guess_in_small_steps(guess)
 
 
 def test_grids_stay_below_the_limit():
-    assert coarse_grid(8, 5) == (3, 4, 5)
-    assert coarse_grid(8, 2) == (2,)
-    assert max(coarse_grid(20, 33)) == 33
+    assert coarse_grid(8, 3.0, 5) == (3, 4, 5)
+    assert coarse_grid(8, 3.0, 2) == (2,)
+    assert max(coarse_grid(20, 3.0, 33)) == 33
 
 
 def test_numbers_up_to_two_and_a_half_times_the_guess_are_near():
@@ -190,6 +192,65 @@ def test_widest_gap_is_after_as_many_eigenvalues_as_groups_vote_together(n_clust
     assert {count.n_clusters for count in counts} == set(range(2, 25))
     few = ensemble.take(slice(0, 12), slice(None))
     assert gap_counts(8, few, Wishes(None), 0, Workers()) == ()
+
+
+def recount(found, n_communities, *, n_samples=1000, best=None, scores=None):
+    """Prefer communities on made-up scores; return the guesses and the number kept."""
+    guesses = []
+
+    def around(guess, reach):
+        guesses.append((guess, reach))
+        return (Count(best or guess, -1.0),) if best != 0 else ()
+
+    def score_of_cut(guess, n_clusters):
+        return (scores or {}).get(n_clusters, 0.0)
+
+    counts = tuple(Count(n, -1.0) for n in found)
+    kept = prefer_communities(counts, n_communities, n_samples, around, score_of_cut)
+    assert all(round(guess * reach) <= n_communities for guess, reach in guesses)
+    return [guess for guess, _ in guesses], kept[0].n_clusters if kept else None
+
+
+def test_communities_are_asked_if_they_are_far_more_than_the_clusters_found():
+    assert recount([9], 18) == ([], 9)
+    assert recount([9], 50, best=45, scores={45: -2.1, 9: -1.0}) == ([40], 45)
+
+
+def test_communities_within_a_subspace_do_not_count():
+    assert recount([2], 20, best=15, scores={15: -1.0, 2: -2.0}) == ([16], 2)
+    assert recount([2], 20, best=15, scores={15: -2.9, 2: -2.0}) == ([16], 2)
+
+
+def test_pieces_of_clusters_are_more_than_the_communities():
+    assert recount([50], 40, best=33) == ([], 50)
+    assert recount([51], 40, best=33) == ([32], 33)
+
+
+def test_numbers_found_stay_where_communities_cannot_be_scored():
+    assert recount([51], 40, best=0) == ([32], 51)
+    # A guess of two has no judges.
+    assert recount([9], 3, best=2) == ([], 9)
+    # Fewer than ten points for each of 40 clusters; nothing scored; nothing found.
+    assert recount([9], 50, n_samples=399) == ([], 9)
+    assert recount([9], 50, best=0) == ([40], 9)
+    assert recount([], 50) == ([], None)
+
+
+def turning_objects(n_objects, n_views, seed=0, *, common=0.0):
+    """Views of objects that turn all the way round: closed curves."""
+    rng = np.random.default_rng(seed)
+    turns = np.outer(2 * np.pi * np.arange(n_views) / n_views, np.arange(1, 11))
+    waves = np.hstack([np.cos(turns), np.sin(turns)]) / np.tile(np.arange(1, 11), 2)
+    views = [waves @ rng.standard_normal((20, 60)) for _ in range(n_objects)]
+    shared = rng.standard_normal(60)
+    return np.concatenate(views) + common * shared, np.repeat(range(n_objects), n_views)
+
+
+@pytest.mark.parametrize("common", [0.0, 2.0])
+def test_communities_are_about_as_many_as_turning_objects(common):
+    X, _ = turning_objects(30, 40, common=common)
+    n_communities = count_communities(X, Wishes(None), 0, Workers())
+    assert 30 <= n_communities <= 48
 
 
 def slowly_confirmed(labels, judges):

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import textwrap
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import (
     Callable,
     Collection,
@@ -160,6 +160,55 @@ def plan_table1(
             for cell in planned
         ]
     return Plan("table1", tuple(cells), run_cell, missing)
+
+
+def without_known(plan: Plan, table: str) -> Plan:
+    """Leave out the cells of figures that a table has already, made by the same code.
+
+    Parameters
+    ----------
+    plan : Plan
+        From :func:`plan_table1`.
+    table : str
+        Text of a ``table1.csv`` that the same profile made.
+
+    Returns
+    -------
+    plan : Plan
+        All columns that the label-tuned figure is the lowest of stay, or none; and so
+        do all seeds of a figure.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from ekss.benchmarks import PROFILES, loaders, plan_table1, without_known
+    >>> from ekss.datasets import get_data_home
+    >>> plan = plan_table1(
+    ...     PROFILES["quick"], get_data_home(), loaders(None)
+    ... )  # doctest: +SKIP
+    >>> text = Path("docs/results/table1.csv").read_text()  # doctest: +SKIP
+    >>> rest = without_known(plan, text)  # doctest: +SKIP
+    """
+    known = {
+        (entry.dataset, entry.method, column): figure
+        for entry in read_entries(table)
+        for column, figure in entry.figures.items()
+    }
+
+    def group(cell: Cell) -> tuple[str, str, bool]:
+        return cell.dataset, cell.method, cell.column in SWEPT
+
+    codes: defaultdict[tuple[str, str, bool], set[str]] = defaultdict(set)
+    for cell in plan.cells:
+        codes[group(cell)].add(plan.code_of(cell))
+
+    def is_known(cell: Cell) -> bool:
+        figure = known.get((cell.dataset, cell.method, cell.column), Figure())
+        return figure.seeds > cell.seed and codes[group(cell)].issuperset(figure.codes)
+
+    left = {group(cell) for cell in plan.cells if not is_known(cell)}
+    cells = tuple(cell for cell in plan.cells if group(cell) in left)
+    return replace(plan, cells=cells)
 
 
 def _recipes(cell: Cell) -> list[tuple[str, Any]]:
@@ -517,17 +566,22 @@ def _figure(by_seed: Mapping[int, Row], missing: str) -> Figure:
         best=_told_best(done[0]),
         seconds=sum(row["seconds"] for row in done),
         megabytes=max(row["peak_megabytes"] for row in done),
-        codes=tuple(each_once(map(code_in, done))),
+        codes=tuple(each_once(code for row in done for code in _codes_in(row))),
         commits=tuple(each_once(row["commit"] for row in done)),
         libraries=tuple(each_once(map(libraries_in, done))),
     )
+
+
+def _codes_in(row: Row) -> list[str]:
+    """Return what made a row; several if it is the lowest of some."""
+    return row.get("codes", [code_in(row)])
 
 
 def _lowest(rows: list[Row]) -> Row:
     """Return the row of lowest error; of sequences each one's lowest."""
     error = itemgetter("error")
     done = [row for row in rows if finished(row)]
-    best = min(done, key=error)
+    best = {**min(done, key=error), "codes": each_once(map(code_in, done))}
     if "sequences" not in best:
         return best
     sequences = {

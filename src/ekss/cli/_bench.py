@@ -82,6 +82,14 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
             help="Keep rows made by another version of the code; the pages say so.",
         ),
     ),
+    "known": (
+        Path | None,
+        typer.Option(
+            None,
+            help="Directory with a table1.csv of this profile; figures there that the "
+            "same code made are not computed again.",
+        ),
+    ),
     "dry_run": (
         bool,
         typer.Option(False, "--dry-run", help="Show cells and estimated times only."),
@@ -135,7 +143,7 @@ def _run_all(context: typer.Context, **given: Any) -> None:
 
 
 _run_all.__signature__ = _signature(  # type: ignore[attr-defined]
-    f"jobs {_RUN}",
+    f"jobs known {_RUN}",
     _OPTIONS,
     inspect.Parameter(
         "context", inspect.Parameter.POSITIONAL_ONLY, annotation=typer.Context
@@ -147,7 +155,7 @@ bench_app.command("all", help="All of the following, one after the other.")(_run
 _add_command(
     "table1",
     "Errors of all methods on all data sets beside the paper's (its Table I).",
-    f"datasets methods profile jobs {_RUN}",
+    f"datasets methods profile jobs known {_RUN}",
 )
 
 
@@ -314,6 +322,14 @@ def _run(name: str, profiles: str, given: Mapping[str, Any]) -> None:
     else:
         plan = _plan(name, profile, given, console)
         write = getattr(benchmarks, f"write_{name}")
+    if known := given.get("known"):
+        table = known / "table1.csv"
+        if not table.is_file():
+            raise ValueError(
+                f"--known {known} has no table1.csv; pass a directory of results of "
+                "ekss bench table1"
+            )
+        plan = benchmarks.without_known(plan, table.read_text(encoding="utf-8"))
     _say_missing(plan, console)
     todo = benchmarks.open_cells(plan, output, keep_old=keep_old)
     _say_estimate(plan, list(plan.cells) if fresh else todo, jobs, console)

@@ -487,7 +487,7 @@ def _find_counts(
         )
         evidence = evidence_of(few, ensemble.labels, guess, geometry)
         return score_counts(
-            guess, ensemble, judges.labels, evidence, wishes, seed, quiet
+            guess, COUNT.reach, ensemble, judges.labels, evidence, wishes, seed, quiet
         )
 
     with workers.stage("clusters"):

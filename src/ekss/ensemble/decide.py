@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from math import ceil, sqrt
+from math import ceil, inf, sqrt
 from statistics import fmean
 
 import numpy as np
@@ -34,6 +34,7 @@ from ekss.ensemble.express import (
     ask_expressions,
     can_express,
     express_sparsely,
+    normalised,
 )
 from ekss.ensemble.prepare import (
     Coordinates,
@@ -53,6 +54,7 @@ from ekss.ensemble.vote import (
     run_members,
 )
 from ekss.graph import spectral_embedding
+from ekss.graph.communities import communities
 from ekss.graph.votes import (
     Votes,
     cluster_silhouettes,
@@ -566,6 +568,22 @@ class _CountRules:
     gap_rest: float = 0.25
     gap_clear: float = 2.0
     gap_near: float = 0.1
+    # Directions in which points are expressed by each other to count communities, at
+    # most half of all, and the fewest points of a community that counts.
+    community_directions: int = 64
+    community_points: int = 3
+    # There are sometimes twice as many communities as clusters, and hardly ever fewer.
+    # Beyond this multiple of their number no gap is looked for. If this many times as
+    # many clusters were found, or so many times fewer, ...
+    community_most: float = 1.25
+    communities_more: float = 2.0
+    # ... members are made for this share of it, and judges look only so far from there.
+    community_share: float = 0.8
+    community_reach: float = 1.25
+    # More clusters than before are taken if their cut scores lower by more than this.
+    # It does so by 3 for turning objects; arcs of circles and parts of spheres score
+    # higher by 1.
+    community_gain: float = 1.0
 
 
 WHITENING = _WhiteningRules()
@@ -1025,6 +1043,7 @@ def _find_count(
     """Score numbers of clusters around guesses, as :func:`seek_counts` moves them."""
     n_members = min(wishes.n_members or COUNT.members, COUNT.members)
     quiet = workers.quiet()
+    asked = wishes
     # Judges look at votes, so points are seen here as votes see them best.
     wishes = replace(wishes, expression=False)
 
@@ -1036,11 +1055,18 @@ def _find_count(
         known = settled.ensemble
         return plan, _run(plan, wishes, n_members, seed, quiet, known=known)
 
+    @cache
+    def n_communities() -> int:
+        return count_communities(rows, asked, seed, quiet)
+
     def gaps_around(guess: int) -> tuple[Count, ...]:
+        far = guess > COUNT.reach * COUNT.first and asked.expression
+        if far and guess > COUNT.community_most * n_communities():
+            return ()
         _, ensemble = voted(guess)
         return gap_counts(guess, ensemble, wishes, seed, quiet)
 
-    def score_around(guess: int) -> tuple[Count, ...]:
+    def score_around(guess: int, reach: float = COUNT.reach) -> tuple[Count, ...]:
         plan, ensemble = voted(guess)
         _, _, options = ensemble.origin
         judges = run_members(
@@ -1053,15 +1079,27 @@ def _find_count(
         )
         evidence = gather_evidence(plan, ensemble.labels)
         return score_counts(
-            guess, ensemble, judges.labels, evidence, wishes, seed, quiet
+            guess, reach, ensemble, judges.labels, evidence, wishes, seed, quiet
         )
+
+    def score_of_cut(guess: int, n_clusters: int) -> float:
+        plan, ensemble = voted(guess)
+        evidence = gather_evidence(plan, ensemble.labels)
+        votes = wishes.cut.votes(ensemble)
+        best = _best_cuts([n_clusters], votes, evidence, wishes, seed, quiet)
+        return best[n_clusters][0] if best else inf
 
     guess = min(COUNT.first, len(rows))
     is_affine = decide_affine(rows, wishes.affine, guess)
     first = COUNT.first_affine if is_affine else COUNT.first
     with workers.stage("clusters"):
         clear = () if is_affine else seek_gap(gaps_around, len(rows), first)
-        return clear or seek_counts(score_around, len(rows), first)
+        counts = clear or seek_counts(score_around, len(rows), first)
+        if clear or is_affine or not asked.expression:
+            return counts
+        return prefer_communities(
+            counts, n_communities(), len(rows), score_around, score_of_cut
+        )
 
 
 def seek_gap(
@@ -1152,6 +1190,54 @@ def seek_counts(
     return kept
 
 
+def count_communities(
+    rows: NDArray[np.floating], wishes: Wishes, seed: int, workers: Workers
+) -> int:
+    """Count the communities of points that are expressed by each other."""
+    points = prepare(rows, unit=wishes.unit(affine=False), affine=False).rows
+    directions = wishes.whiten
+    if directions is None and has_common_direction(rows):
+        half = min(points.shape) // 2
+        directions = min(COUNT.community_directions, half)
+    if directions:
+        (seen,) = _whitened(points, (directions,))
+        points = seen.points
+    graph = normalised(express_sparsely(points, workers))
+    sizes = np.bincount(communities(graph, seed))
+    return int((sizes >= COUNT.community_points).sum())
+
+
+def prefer_communities(
+    counts: tuple[Count, ...],
+    n_communities: int,
+    n_samples: int,
+    score_around: Callable[[int, float], tuple[Count, ...]],
+    score_of_cut: Callable[[int, int], float],
+) -> tuple[Count, ...]:
+    """Score numbers around that of the communities, if it is far from the one found.
+
+    Judges with far fewer candidates than there are clusters may confirm a few groups of
+    clusters, and with far more they confirm pieces of clusters. Communities are no
+    proof either: they also divide a subspace, as a circle into arcs. So more clusters
+    than before are preferred only if the score of their cut is clearly lower, both made
+    by members for about as many clusters as there are communities.
+    """
+    guess = round(COUNT.community_share * n_communities)
+    too_few = guess * COUNT.points_when_raised > n_samples or guess < COUNT.least
+    if not counts or too_few:
+        return counts
+    found = counts[0].n_clusters
+    is_far_more = n_communities > COUNT.communities_more * found
+    is_fewer = found > COUNT.community_most * n_communities
+    others = (
+        score_around(guess, COUNT.community_reach) if is_far_more or is_fewer else ()
+    )
+    if not others or is_fewer:
+        return others or counts
+    before, after = (score_of_cut(guess, one[0].n_clusters) for one in (counts, others))
+    return others if after < before - COUNT.community_gain else counts
+
+
 def is_near(found: int, guess: int) -> bool:
     """Decide whether judges made for the guess can be trusted on the number found."""
     fewest, most = COUNT.near
@@ -1170,6 +1256,7 @@ def judge_options(options: MemberOptions, plan: Plan) -> MemberOptions:
 
 def score_counts(
     guess: int,
+    reach: float,
     ensemble: Ensemble,
     judges: NDArray[np.integer],
     evidence: Evidence,
@@ -1179,8 +1266,8 @@ def score_counts(
 ) -> tuple[Count, ...]:
     """Score numbers of clusters around a guess, coarse grid first; return best first.
 
-    ``judges`` are the labels of members that have at most as many clusters as the
-    guess.
+    Numbers from ``guess / reach`` to ``guess * reach`` are scored. ``judges`` are the
+    labels of members that have at most as many clusters as the guess.
     """
     votes = wishes.cut.votes(ensemble)
 
@@ -1189,7 +1276,7 @@ def score_counts(
         return [_judged(n, *best[n], judges) for n in best]
 
     most = max(2, len(evidence.points) // COUNT.points_when_scored)
-    coarse = coarse_grid(guess, most)
+    coarse = coarse_grid(guess, reach, most)
     found = scored(coarse)
     if not found:
         return ()
@@ -1273,10 +1360,10 @@ def smoothed(counts: Sequence[Count]) -> list[Count]:
     ]
 
 
-def coarse_grid(guess: int, most: int) -> tuple[int, ...]:
-    """Return numbers from a third to three times the guess, and all up to eight."""
-    low = max(2, round(guess / COUNT.reach))
-    high = min(most, round(guess * COUNT.reach))
+def coarse_grid(guess: int, reach: float, most: int) -> tuple[int, ...]:
+    """Return numbers from ``guess / reach`` to ``guess * reach``, all up to eight."""
+    low = max(2, round(guess / reach))
+    high = min(most, round(guess * reach))
     numbers = set(range(low, min(COUNT.all_up_to, high) + 1))
     steps = np.arange(0, np.log(high / low) + 1e-9, np.log(COUNT.coarse))
     numbers |= {int(n) for n in np.rint(low * np.exp(steps))} | {high}

@@ -223,9 +223,7 @@ def spread(
     >>> spread(one_wrong, Expressions(graph, graph), 2)
     array([0, 0, 0, 0, 1, 1, 1, 1])
     """
-    links = _normalised(
-        _normalised(expressions.sparse) + _normalised(expressions.dense)
-    )
+    links = normalised(normalised(expressions.sparse) + normalised(expressions.dense))
     given = np.eye(n_clusters)[labels]
     shares = given
     for _ in range(_RULES.steps):
@@ -236,7 +234,7 @@ def spread(
     return number_by_appearance(found)
 
 
-def _normalised(graph: csr_array) -> csr_array:
+def normalised(graph: csr_array) -> csr_array:
     """Divide edges by the roots of the degrees of both ends."""
     degrees = np.asarray(graph.sum(axis=1)).ravel()
     scale = np.zeros(len(degrees))
