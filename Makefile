@@ -120,7 +120,7 @@ publish: $(STAMP)  ## make pictures and numbers of the README and the docs again
 	$(BIN)/python benchmarks/publish.py
 
 # Each keeps its rows on disk; those that other code made are computed again.
-STUDIES := unseen missing outliers exchange consensus reproduction
+STUDIES := unseen counts missing outliers exchange consensus reproduction
 
 results: $(STAMP)  ## bring docs/results up to date, hours; goes on where it stopped
 	$(BIN)/ekss bench all --known docs/results

@@ -49,6 +49,17 @@ LARGE = "docs/large.md"
 ODD = "docs/odd-data.md"
 SAID = [
     (
+        CHOOSING,
+        f"but in {COUNT.community_directions} directions (or half of all, if that is",
+    ),
+    (
+        CHOOSING,
+        f"or more than {COUNT.community_most:g} times as many, members are made for "
+        f"{COUNT.community_share:g} times the number of communities, and judges score "
+        f"the numbers from {COUNT.community_share / COUNT.community_reach:g} times",
+    ),
+    (CHOOSING, f"of its cut is lower by more than {COUNT.community_gain:g} than that"),
+    (
         EKSS_PAGE,
         f"up to eight fits of {WHITENING.members[0]} to {WHITENING.members[-1]} "
         f"members to {WHITENING.fewest_rows} points ({WHITENING.rows_per_cluster} per "

@@ -108,7 +108,8 @@ class EKSS(SubspaceClusterer):
         coefficients is cut too, its best cut competes with the best cut of the votes,
         and the labels of the winner may spread along the coefficients
         (``finalists_``). It is asked where subspaces are linear and all pairs of points
-        are compared.
+        are compared. With ``n_clusters="auto"``, communities of the coefficients also
+        help to find the number of clusters.
     missing : {"observed", "zero", "error"}, default="observed"
         What NaN in X means. "observed" clusters by the entries that are present and
         fills in the others from the subspaces of the clusters. "zero" treats missing
