@@ -84,6 +84,17 @@ def test_published_rows_of_missing_entries_are_read(script):
     assert page[-len(told) :] == told
 
 
+@pytest.mark.parametrize(
+    "name", ["consensus", "counts", "exchange", "outliers", "unseen"]
+)
+def test_page_of_a_study_says_what_its_rows_say(script, name):
+    module = script(name)
+    assert module.STUDY.file.path == RESULTS / f"{name}.csv"
+    told = "\n".join(module.body(list(module.STUDY.file.known().values()))).split()
+    page = (RESULTS / f"{name}.md").read_text().split()
+    assert page[-len(told) :] == told
+
+
 def test_missing_entries_are_measured_until_the_time_is_up(
     row_file, script, tmp_path, monkeypatch, capsys
 ):

@@ -163,6 +163,8 @@ def package(tmp_path, monkeypatch, forget_code):
         ("benchmarks/_scale.py", "seconds by stage", "seconds of stages", set()),
         ("benchmarks/_methods.py", "(6, 9)", "(6, 8)", set()),
         ("cli/__init__.py", "", "\nx = 2\n", set()),
+        # Every cell gives the number of clusters.
+        ("ensemble/decide.py", "ceil(n_members / 2)", "ceil(n_members / 3)", set()),
     ],
 )
 def test_code_of_a_cell_is_what_decides_its_row(
@@ -426,16 +428,35 @@ def test_figures_that_the_same_code_made_are_not_planned_again(
         place = (cell.method, cell.column)
         rows[cell.key]["code"] = changed.get(place, rows[cell.key]["code"])
     write_table1(plan, rows, tmp_path / "known", tiny)
-    again = without_known(plan, (tmp_path / "known" / "table1.csv").read_text())
+    again = without_known(plan, tmp_path / "known", tiny)
     assert {cell.column for cell in again.cells} == left
     assert again.cells == tuple(one for one in plan.cells if one.column in left)
+
+
+def test_a_figure_of_other_settings_is_not_known(table, tiny, tmp_path):
+    plan = table(["tsc"])
+    write_table1(plan, rows_of(plan), tmp_path / "known", tiny)
+    changed = replace(
+        plan,
+        cells=tuple(
+            replace(cell, params={**cell.params, "more": 1})
+            if cell.column == "chosen"
+            else cell
+            for cell in plan.cells
+        ),
+    )
+    left = without_known(changed, tmp_path / "known", tiny).cells
+    assert {cell.column for cell in left} == {"chosen"}
+    other = replace(tiny, caption="of other sizes")
+    with pytest.raises(ValueError, match=r"no run in .* has the profile"):
+        without_known(plan, tmp_path / "known", other)
 
 
 def test_all_seeds_of_a_figure_are_planned_if_one_is_missing(table, tiny, tmp_path):
     plan = table(["tsc"])
     some = {key: row for key, row in rows_of(plan).items() if not row["cell"]["seed"]}
     write_table1(plan, some, tmp_path / "known", tiny)
-    again = without_known(plan, (tmp_path / "known" / "table1.csv").read_text())
+    again = without_known(plan, tmp_path / "known", tiny)
     assert again.cells == plan.cells
 
 

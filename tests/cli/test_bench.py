@@ -71,6 +71,9 @@ def test_figures_that_are_known_are_not_computed_again(home, tmp_path):
     assert not list(second.glob("rows/*"))
     refused = invoke(*arguments, second, "--known", second / "rows")
     assert "rows has no table1.csv; pass a directory" in str(refused.exception)
+    refused = invoke(*arguments, first, "--known", first)
+    assert "is the --output, too" in str(refused.exception)
+    assert "tsc" in (first / "table1.csv").read_text()
 
 
 def test_dry_run_computes_nothing(home, tmp_path):

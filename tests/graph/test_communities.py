@@ -1,5 +1,8 @@
 """Communities of a graph, by Louvain's method."""
 
+import subprocess
+import sys
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -67,6 +70,26 @@ def test_modularity_is_no_lower_than_that_of_the_planted_parts():
         return nx.community.modularity(network, parts)
 
     assert modularity(communities(graph, 0)) >= modularity(planted)
+
+
+def test_ties_end():
+    """NetworkX 3.6 never returns for these, if edges are all alike."""
+    once = "01 02 05 06 12 14 23 25 26 34".split()
+    graph = np.zeros((7, 7))
+    for one, other in once:
+        graph[int(one), int(other)] = graph[int(other), int(one)] = 1
+    command = "import numpy as np; from scipy.sparse import csr_array; "
+    command += "from ekss.graph.communities import communities; "
+    command += f"graph = csr_array(np.array({graph.tolist()})); "
+    command += "print([len(communities(graph, seed)) for seed in range(20)])"
+    done = subprocess.run(
+        [sys.executable, "-c", command],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert done.stdout.strip() == str([7] * 20)
 
 
 def test_a_long_ring_is_divided_into_arcs():

@@ -70,7 +70,14 @@ from ekss.benchmarks._pages import (
 )
 from ekss.benchmarks._paper import ERRORS, NOT_EXPLAINED, NOTES, SIZES, parameters
 from ekss.benchmarks._profiles import TEXTS, Profile
-from ekss.benchmarks._runner import Cell, Plan, Result, Row, finished
+from ekss.benchmarks._runner import (
+    Cell,
+    Plan,
+    Result,
+    Row,
+    finished,
+    short_hash,
+)
 from ekss.benchmarks._versions import (
     code_in,
     code_of,
@@ -162,15 +169,17 @@ def plan_table1(
     return Plan("table1", tuple(cells), run_cell, missing)
 
 
-def without_known(plan: Plan, table: str) -> Plan:
+def without_known(plan: Plan, folder: Path, profile: Profile) -> Plan:
     """Leave out the cells of figures that a table has already, made by the same code.
 
     Parameters
     ----------
     plan : Plan
         From :func:`plan_table1`.
-    table : str
-        Text of a ``table1.csv`` that the same profile made.
+    folder : Path
+        Folder of the table, as :func:`write_table1` or :func:`merge_table1` wrote it.
+    profile : Profile
+        Of the plan. It must be that of the table, too.
 
     Returns
     -------
@@ -183,12 +192,17 @@ def without_known(plan: Plan, table: str) -> Plan:
     >>> from pathlib import Path
     >>> from ekss.benchmarks import PROFILES, loaders, plan_table1, without_known
     >>> from ekss.datasets import get_data_home
-    >>> plan = plan_table1(
-    ...     PROFILES["quick"], get_data_home(), loaders(None)
-    ... )  # doctest: +SKIP
-    >>> text = Path("docs/results/table1.csv").read_text()  # doctest: +SKIP
-    >>> rest = without_known(plan, text)  # doctest: +SKIP
+    >>> profile = PROFILES["quick"]
+    >>> plan = plan_table1(profile, get_data_home(), loaders(None))  # doctest: +SKIP
+    >>> rest = without_known(plan, Path("docs/results"), profile)  # doctest: +SKIP
     """
+    runs = json.loads((folder / "table1.json").read_text())
+    if not any(run["caption"] == profile.caption for run in runs):
+        raise ValueError(
+            f"no run in {folder} has the profile {profile.name}; pass the directory of "
+            "a table that has, or none"
+        )
+    table = (folder / "table1.csv").read_text()
     known = {
         (entry.dataset, entry.method, column): figure
         for entry in read_entries(table)
@@ -204,7 +218,9 @@ def without_known(plan: Plan, table: str) -> Plan:
 
     def is_known(cell: Cell) -> bool:
         figure = known.get((cell.dataset, cell.method, cell.column), Figure())
-        return figure.seeds > cell.seed and codes[group(cell)].issuperset(figure.codes)
+        is_other = figure.settings not in ("", settings_of(cell.identity()))
+        has_all = figure.seeds > cell.seed and not is_other
+        return has_all and codes[group(cell)].issuperset(figure.codes)
 
     left = {group(cell) for cell in plan.cells if not is_known(cell)}
     cells = tuple(cell for cell in plan.cells if group(cell) in left)
@@ -482,6 +498,8 @@ class Figure:
     codes: tuple[str, ...] = ()
     commits: tuple[str, ...] = ()
     libraries: tuple[str, ...] = ()
+    # Hash of what was computed but for the seed; earlier versions did not keep it.
+    settings: str = ""
 
 
 @dataclass(frozen=True)
@@ -537,7 +555,10 @@ def _entry(plan: Plan, rows: Mapping[str, Row], dataset: str, method: str) -> En
             if cell.key in rows:
                 found[cell.column][cell.seed] = rows[cell.key]
     found["tuned"] |= {
-        seed: _lowest([found[one][seed] for one in SWEPT if seed in found[one]])
+        seed: {
+            **_lowest([found[one][seed] for one in SWEPT if seed in found[one]]),
+            "cell": row["cell"],
+        }
         for seed, row in found["tuned"].items()
         if finished(row)
     }
@@ -557,6 +578,7 @@ def _figure(by_seed: Mapping[int, Row], missing: str) -> Figure:
         reason = missing or (f"failed: {failures[0]}" if failures else "not run yet")
         return Figure(reason=reason)
     errors = [row["error"] for row in done]
+    made = [one for row in done for one in row.get("lowest of", [row])]
     return Figure(
         mean=fmean(errors),
         spread=pstdev(errors) if len(errors) > 1 else None,
@@ -566,22 +588,23 @@ def _figure(by_seed: Mapping[int, Row], missing: str) -> Figure:
         best=_told_best(done[0]),
         seconds=sum(row["seconds"] for row in done),
         megabytes=max(row["peak_megabytes"] for row in done),
-        codes=tuple(each_once(code for row in done for code in _codes_in(row))),
-        commits=tuple(each_once(row["commit"] for row in done)),
-        libraries=tuple(each_once(map(libraries_in, done))),
+        codes=tuple(each_once(map(code_in, made))),
+        commits=tuple(each_once(row["commit"] for row in made)),
+        libraries=tuple(each_once(map(libraries_in, made))),
+        settings=settings_of(done[0]["cell"]),
     )
 
 
-def _codes_in(row: Row) -> list[str]:
-    """Return what made a row; several if it is the lowest of some."""
-    return row.get("codes", [code_in(row)])
+def settings_of(identity: Mapping[str, Any]) -> str:
+    """Return a hash of what a cell computes, whatever the seed."""
+    return short_hash({**identity, "seed": None})
 
 
 def _lowest(rows: list[Row]) -> Row:
     """Return the row of lowest error; of sequences each one's lowest."""
     error = itemgetter("error")
     done = [row for row in rows if finished(row)]
-    best = {**min(done, key=error), "codes": each_once(map(code_in, done))}
+    best = {**min(done, key=error), "lowest of": done}
     if "sequences" not in best:
         return best
     sequences = {
@@ -633,6 +656,7 @@ _FIELDS: dict[str, tuple[str, Callable[[Any], str], Callable[[str], Any]]] = {
     "code": ("codes", _BETWEEN.join, _read_several),
     "commit": ("commits", _BETWEEN.join, _read_several),
     "libraries": ("libraries", _BETWEEN.join, _read_several),
+    "settings": ("settings", str, str),
 }
 
 
@@ -680,7 +704,7 @@ def read_entries(text: str) -> list[Entry]:
         given = {
             name: read(line[column])
             for column, (name, _, read) in _FIELDS.items()
-            if line[column]
+            if line.get(column)
         }
         figures = places.setdefault((dataset, line["method"], published), {})
         figures[line["column"]] = Figure(**given)
@@ -773,8 +797,12 @@ def newest_codes(runs: Sequence[Mapping[str, Any]]) -> set[str]:
 
 def version_of_entries(entries: Sequence[Entry], current: Collection[str]) -> str:
     """Say which versions made the figures of a table; ``current`` are of its code."""
-    figures = [one for entry in entries for one in entry.figures.values()]
-    codes = [code for one in figures for code in one.codes]
+    figures = [one for entry in entries for one in entry.figures.values() if one.codes]
+    # A figure is as new as the oldest code that it was made by.
+    codes = [
+        next((code for code in one.codes if code not in current), one.codes[0])
+        for one in figures
+    ]
     return version_line(
         codes,
         [words for one in figures for words in one.libraries],
@@ -954,7 +982,7 @@ def merge_table1(new: Path, folder: Path) -> Written:
 
 def _has_all(there: Figure, new: Figure) -> bool:
     """Whether the same code has made a figure for more seeds before."""
-    return there.codes == new.codes and there.seeds > new.seeds
+    return {*there.codes} <= {*new.codes} and there.seeds > new.seeds
 
 
 def _each_run(runs: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

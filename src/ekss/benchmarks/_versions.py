@@ -27,6 +27,8 @@ _LAYERS = tuple(
 )
 # Those that count as a whole for a cell: recipes name steps and data sets in words.
 _NAMED_IN_RECIPES = ("datasets", "metrics.py", "preprocessing")
+# What runs only if the number of clusters is to be found, which no cell asks for.
+_NOT_RUN = frozenset({"ekss.ensemble.decide:_find_count"})
 # How code and parameters name a class that is looked up when it is needed.
 _PLACE = re.compile(r"[a-z_][\w.]*:[A-Za-z_]\w*")
 
@@ -71,7 +73,8 @@ def _reached_code(places: tuple[str, ...], layers: tuple[str, ...]) -> str:
 def reached(places: Iterable[str], layers: Iterable[str] = ()) -> dict[str, str]:
     """Return the code of all definitions that some use, by their places.
 
-    Of modules outside of the package only their own definitions count.
+    Of modules outside of the package only their own definitions count. What no cell
+    runs is left out: all of them give the number of clusters.
     """
     known = {f"ekss.{layer.removesuffix('.py')}" for layer in layers}
     found: dict[str, str] = {}
@@ -79,7 +82,9 @@ def reached(places: Iterable[str], layers: Iterable[str] = ()) -> dict[str, str]
     while todo:
         place = todo.pop()
         module, _, name = place.partition(":")
-        if place in found or ".".join(module.split(".")[:2]) in known:
+        if place in found or place in _NOT_RUN:
+            continue
+        if ".".join(module.split(".")[:2]) in known:
             continue
         if name in (definitions := _definitions(_source_of(module))):
             found[place], further = _uses(module, definitions[name])

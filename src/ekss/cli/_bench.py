@@ -314,6 +314,7 @@ def _run(name: str, profiles: str, given: Mapping[str, Any]) -> None:
     console, output = Console(), given["output"]
     fresh, keep_old = given["fresh"], given["keep_old"]
     profile = _profile(given["profile"], getattr(benchmarks, profiles))
+    known = _checked_known(given.get("known"), output)
     # Where a fit has workers of its own, cells run one after the other.
     jobs = _count_workers("--jobs", given.get("jobs", 1))
     if name in benchmarks.FIGURES:
@@ -322,14 +323,8 @@ def _run(name: str, profiles: str, given: Mapping[str, Any]) -> None:
     else:
         plan = _plan(name, profile, given, console)
         write = getattr(benchmarks, f"write_{name}")
-    if known := given.get("known"):
-        table = known / "table1.csv"
-        if not table.is_file():
-            raise ValueError(
-                f"--known {known} has no table1.csv; pass a directory of results of "
-                "ekss bench table1"
-            )
-        plan = benchmarks.without_known(plan, table.read_text(encoding="utf-8"))
+    if known is not None:
+        plan = benchmarks.without_known(plan, known, profile)
     _say_missing(plan, console)
     todo = benchmarks.open_cells(plan, output, keep_old=keep_old)
     _say_estimate(plan, list(plan.cells) if fresh else todo, jobs, console)
@@ -348,6 +343,23 @@ def _run(name: str, profiles: str, given: Mapping[str, Any]) -> None:
         raise typer.Exit(STOPPED) from None
     command = shlex.join(["ekss", *sys.argv[1:]])
     _say_written(write(plan, rows, output, profile, command=command), console)
+
+
+def _checked_known(known: Path | None, output: Path) -> Path | None:
+    """Return the directory of known figures; refuse one that cannot be used."""
+    if known is None:
+        return None
+    if not (known / "table1.csv").is_file():
+        raise ValueError(
+            f"--known {known} has no table1.csv; pass a directory of results of ekss "
+            "bench table1"
+        )
+    if known.resolve() == output.resolve():
+        raise ValueError(
+            f"--known {known} is the --output, too, where the table of the other "
+            "figures would take its place; pass another --output"
+        )
+    return known
 
 
 def _say_written(written: Any, console: Console) -> None:

@@ -1190,15 +1190,20 @@ def seek_counts(
     return kept
 
 
+# In fewer directions points of different clusters look alike: communities of positive
+# rays in three to six dimensions are counted right where points stay as they are.
+_FEWEST_DIRECTIONS = 8
+
+
 def count_communities(
     rows: NDArray[np.floating], wishes: Wishes, seed: int, workers: Workers
 ) -> int:
     """Count the communities of points that are expressed by each other."""
     points = prepare(rows, unit=wishes.unit(affine=False), affine=False).rows
-    directions = wishes.whiten
+    directions, half = wishes.whiten, min(points.shape) // 2
     if directions is None and has_common_direction(rows):
-        half = min(points.shape) // 2
         directions = min(COUNT.community_directions, half)
+        directions *= half >= _FEWEST_DIRECTIONS
     if directions:
         (seen,) = _whitened(points, (directions,))
         points = seen.points
@@ -1227,11 +1232,10 @@ def prefer_communities(
     if not counts or too_few:
         return counts
     found = counts[0].n_clusters
-    is_far_more = n_communities > COUNT.communities_more * found
     is_fewer = found > COUNT.community_most * n_communities
-    others = (
-        score_around(guess, COUNT.community_reach) if is_far_more or is_fewer else ()
-    )
+    if not is_fewer and n_communities <= COUNT.communities_more * found:
+        return counts
+    others = score_around(guess, COUNT.community_reach)
     if not others or is_fewer:
         return others or counts
     before, after = (score_of_cut(guess, one[0].n_clusters) for one in (counts, others))

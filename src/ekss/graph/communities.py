@@ -6,6 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+# Edges are changed by this share at most, which is far above the rounding errors of
+# sums of edges, and far below differences that matter.
+_TIES = 1e-6
+
 
 def communities(graph: sparse.csr_array, seed: int) -> NDArray[np.int64]:
     """Divide points into communities of high modularity, by Louvain's method.
@@ -17,7 +21,7 @@ def communities(graph: sparse.csr_array, seed: int) -> NDArray[np.int64]:
     graph : csr_array of shape (n_samples, n_samples)
         Symmetric, with edges that are not negative.
     seed : int
-        Of the order in which points are visited.
+        Of the order in which points are visited, and of what decides between ties.
 
     Returns
     -------
@@ -45,7 +49,12 @@ def communities(graph: sparse.csr_array, seed: int) -> NDArray[np.int64]:
     """
     import networkx as nx
 
-    network = nx.from_scipy_sparse_array(graph)
+    # NetworkX moves a point to and fro for ever if both places are equally good but for
+    # rounding errors. So edges differ by more than these.
+    upper = sparse.triu(graph, format="csr")
+    ties = np.random.default_rng(seed).random(upper.nnz)
+    upper.data = upper.data * (1 + _TIES * ties)
+    network = nx.from_scipy_sparse_array(upper)
     labels = np.empty(graph.shape[0], dtype=np.int64)
     found = nx.community.louvain_communities(network, seed=seed)
     for number, members in enumerate(sorted(found, key=min)):
