@@ -55,8 +55,10 @@ class EKSS(SubspaceClusterer):
     ----------
     n_clusters : int or "auto", default=8
         Number of clusters K. "auto" tries numbers of at least 2. It takes the number
-        that is best confirmed by members with at most as many candidates as clusters,
-        because such members cannot split clusters.
+        after which the eigenvalues of the votes have a clear gap; without one, that
+        which is best confirmed by members with at most as many candidates as clusters,
+        because such members cannot split clusters. Communities of points that express
+        each other tell whether such a number can be right.
     subspace_dim : "auto", int or (int, int), default="auto"
         Dimension of the candidate subspaces. With a pair, each member draws its own
         dimension from that range. "auto" estimates a range from the neighbourhoods of
@@ -180,9 +182,9 @@ class EKSS(SubspaceClusterer):
         Empty if points were not expressed by each other; ``labels_`` are then those of
         the first candidate.
     counts_ : tuple of Count
-        With ``n_clusters="auto"``, the numbers of clusters tried in the last round of
-        the search, best first, with ``n_clusters``, ``score``, ``confirmed`` and
-        ``gap``. Otherwise empty.
+        With ``n_clusters="auto"``, the numbers of clusters tried around the last guess
+        for which any was confirmed, best first, with ``n_clusters``, ``score``,
+        ``confirmed`` and ``gap``. Otherwise empty.
     n_directions_ : int
         Number of directions in which the points were whitened; 0 if they were not.
     features_ : {"rows", "scattering"}
