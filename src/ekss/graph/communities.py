@@ -49,7 +49,7 @@ def communities(graph: sparse.csr_array, seed: int) -> NDArray[np.int64]:
     """
     import networkx as nx
 
-    # NetworkX moves a point to and fro for ever if both places are equally good but for
+    # NetworkX moves a point back and forth for ever if both places are as good but for
     # rounding errors. So edges differ by more than these.
     upper = sparse.triu(graph, format="csr")
     ties = np.random.default_rng(seed).random(upper.nnz)
