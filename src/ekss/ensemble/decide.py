@@ -1059,14 +1059,22 @@ def _find_count(
     def n_communities() -> int:
         return count_communities(rows, asked, seed, quiet)
 
+    def is_too_far(guess: int) -> bool:
+        """Whether there are too few communities for so many clusters."""
+        is_far = guess > COUNT.reach * COUNT.first and not is_affine
+        if not (is_far and asked.expression):
+            return False
+        return guess > COUNT.community_most * n_communities()
+
     def gaps_around(guess: int) -> tuple[Count, ...]:
-        far = guess > COUNT.reach * COUNT.first and asked.expression
-        if far and guess > COUNT.community_most * n_communities():
+        if is_too_far(guess):
             return ()
         _, ensemble = voted(guess)
         return gap_counts(guess, ensemble, wishes, seed, quiet)
 
     def score_around(guess: int, reach: float = COUNT.reach) -> tuple[Count, ...]:
+        if is_too_far(guess):
+            return ()
         plan, ensemble = voted(guess)
         _, _, options = ensemble.origin
         judges = run_members(
