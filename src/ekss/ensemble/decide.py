@@ -573,8 +573,9 @@ class _CountRules:
     community_directions: int = 64
     community_points: int = 3
     # There are sometimes twice as many communities as clusters, and hardly ever fewer.
-    # Beyond this multiple of their number no gap is looked for. If this many times as
-    # many clusters were found, or so many times fewer, ...
+    # No search goes on from a guess of more than ``community_most`` times their number.
+    # If more clusters than that were found, or if there are more than
+    # ``communities_more`` times as many communities as clusters, ...
     community_most: float = 1.25
     communities_more: float = 2.0
     # ... members are made for this share of it, and judges look only so far from there.
