@@ -29,7 +29,7 @@ from ekss.benchmarks._versions import (
 )
 from ekss.core import ksubspaces
 from ekss.datasets import make_union_of_subspaces
-from ekss.ensemble import chain, decide, vote
+from ekss.ensemble import chain, decide, settle, vote, whiten
 from ekss.ensemble.choose import choose, gather_evidence
 from ekss.ensemble.cut import cut
 from ekss.metrics import clustering_error
@@ -67,7 +67,7 @@ def in_double(points: Any, n_clusters: int, span: int, dtype: Any = None) -> Any
 
 
 leading_coordinates = decide.leading_coordinates
-try_whitening = decide.try_whitening
+try_whitening = whiten.try_whitening
 
 
 @contextmanager
@@ -77,7 +77,7 @@ def members_twice() -> Iterator[None]:
     def forget(*args: Any) -> Any:
         return replace(try_whitening(*args), ensemble=None)
 
-    with patch.object(decide, "try_whitening", forget):
+    with patch.object(settle, "try_whitening", forget):
         yield
 
 
@@ -98,7 +98,7 @@ def cases() -> dict[str, tuple[Callable[[], Any], KSSMember]]:
             plain,
         ),
         "taken back: trials begin with few members": (
-            partial(rules, decide, "WHITENING", members=(100,)),
+            partial(rules, whiten, "WHITENING", members=(100,)),
             plain,
         ),
         "taken back: members of the trial count": (members_twice, plain),

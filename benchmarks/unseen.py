@@ -20,7 +20,7 @@ import numpy as np
 from ekss import EKSS
 from ekss.core.linalg import unit_rows
 from ekss.datasets import fetch_coil100, fetch_eyaleb, fetch_mnist
-from ekss.ensemble import decide
+from ekss.ensemble import whiten
 from ekss.metrics import clustering_error
 from rows import Key, Rows, Study
 
@@ -71,7 +71,7 @@ def points_of(case: str, draw: int) -> tuple[np.ndarray, np.ndarray]:
     return unit_rows(X[rows].astype(np.float32)), y[rows]
 
 
-_mean_score = decide._mean_score
+_mean_score = whiten._mean_score
 
 
 def _own_score(cuts: Any, evidence: Any, wishes: Any, number: int) -> float:
@@ -89,15 +89,15 @@ def measure(key: Key) -> dict[str, Any]:
         params = {"expression": False}
     elif variant == "images as images":
         params = {"image_shape": CASES[case][3]}
-    rules = decide.WHITENING
+    rules = whiten.WHITENING
     if variant == "number of directions by its own score":
-        decide._mean_score = _own_score
-        decide.WHITENING = replace(rules, equal=0.0)
+        whiten._mean_score = _own_score
+        whiten.WHITENING = replace(rules, equal=0.0)
     started = perf_counter()
     try:
         model = EKSS(len(np.unique(y)), random_state=draw, **params).fit(X)
     finally:
-        decide._mean_score, decide.WHITENING = _mean_score, rules
+        whiten._mean_score, whiten.WHITENING = _mean_score, rules
     return {
         "error": 100 * clustering_error(y, model.labels_),
         "features": model.features_,

@@ -14,8 +14,9 @@ from ekss.datasets import make_union_of_subspaces
 from ekss.ensemble import choose as selection
 from ekss.ensemble import cut, decide, dimension, vote
 from ekss.ensemble import cut as cuts
-from ekss.ensemble.decide import COUNT, WHITENING, numbers_of_directions
+from ekss.ensemble.count import COUNT
 from ekss.ensemble.prepare import _KEPT
+from ekss.ensemble.whiten import WHITENING, numbers_of_directions
 from ekss.estimators import _search
 from ekss.estimators._ekss import MOST_VOTED
 from ekss.graph import approximate

@@ -131,7 +131,7 @@ def package(tmp_path, monkeypatch, forget_code):
         # expressions use it too
         ("core/tsc.py", "return", "return 2 *", USING_TSC | OURS),
         ("estimators/_tsc.py", "self", "this", USING_TSC),
-        ("ensemble/decide.py", "first: int = 8", "first: int = 9", OURS),
+        ("ensemble/count.py", "first: int = 8", "first: int = 9", OURS),
         ("estimators/_ekss.py", "self", "this", OURS),
         ("estimators/_search.py", "self", "this", {"table1 tsc chosen"}),
         (
@@ -164,7 +164,7 @@ def package(tmp_path, monkeypatch, forget_code):
         ("benchmarks/_methods.py", "(6, 9)", "(6, 8)", set()),
         ("cli/__init__.py", "", "\nx = 2\n", set()),
         # Every cell gives the number of clusters.
-        ("ensemble/decide.py", "ceil(n_members / 2)", "ceil(n_members / 3)", set()),
+        ("ensemble/count.py", "self.n_members / 2", "self.n_members / 3", set()),
     ],
 )
 def test_code_of_a_cell_is_what_decides_its_row(

@@ -6,12 +6,9 @@ import pytest
 from ekss import EKSS
 from ekss.core.ksubspaces import MemberOptions
 from ekss.datasets import make_union_of_subspaces
-from ekss.ensemble import decide as automatic
-from ekss.ensemble.decide import (
+from ekss.ensemble import settle
+from ekss.ensemble.count import (
     Count,
-    Geometry,
-    Plan,
-    Wishes,
     coarse_grid,
     confirmed_clusters,
     count_communities,
@@ -25,6 +22,7 @@ from ekss.ensemble.decide import (
     seek_gap,
     smoothed,
 )
+from ekss.ensemble.decide import Geometry, Plan, Wishes
 from ekss.ensemble.vote import Ensemble
 from ekss.metrics import clustering_error
 from ekss.runtime.workers import Workers
@@ -313,7 +311,7 @@ def test_planted_number_of_clusters_is_found(n_subspaces, options):
 
 
 def test_number_is_sought_on_a_sample_of_many_points(monkeypatch):
-    monkeypatch.setattr(automatic, "COUNT", replace(automatic.COUNT, rows=150))
+    monkeypatch.setattr(settle, "COUNT", replace(settle.COUNT, rows=150))
     data = make_union(4, n_per_subspace=100)
     model = EKSS("auto", random_state=0, n_members=60).fit(data.data)
     assert model.n_clusters_ == 4

@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 from ekss import EKSS, CutOptions
 from ekss.core.linalg import unit_rows
 from ekss.datasets import make_subspaces_at_angle
-from ekss.ensemble import CUTTERS, Candidate, Evidence, decide, express, score_cut
+from ekss.ensemble import CUTTERS, Candidate, Evidence, express, score_cut, whiten
 from ekss.ensemble.choose import Chosen
 from ekss.ensemble.express import Expressions, ask_expressions, let_spread, spread
 from ekss.graph.expression import elastic_net_graph, ridge_graph
@@ -503,7 +503,7 @@ def test_directions_are_compared_with_expressions_in_the_last_round(
         calls.append(points.shape)
         return express.express_sparsely(points, workers)
 
-    monkeypatch.setattr(decide, "express_sparsely", watch)
+    monkeypatch.setattr(whiten, "express_sparsely", watch)
     options = {"n_members": n_members, "whiten": "auto", "affine": "auto"}
     fitted = model(3, **options).fit(leaning)
     tried = [one for one in fitted.whitenings_ if one.n_members == rounds[-1]]

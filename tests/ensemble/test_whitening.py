@@ -9,17 +9,16 @@ import pytest
 from ekss import EKSS, CutOptions
 from ekss.core.linalg import leading_spectrum, unit_rows
 from ekss.core.low_rank import low_rank_rows
-from ekss.ensemble import decide as automatic
-from ekss.ensemble import score_cut
+from ekss.ensemble import score_cut, settle, whiten
 from ekss.ensemble.chain import work_of
-from ekss.ensemble.decide import (
+from ekss.ensemble.prepare import Coordinates, View, whitened_directions
+from ekss.ensemble.whiten import (
     Whitening,
     _best_first,
     has_common_direction,
     numbers_of_directions,
     tried_rows,
 )
-from ekss.ensemble.prepare import Coordinates, View, whitened_directions
 from ekss.io import load_model, save_model
 from ekss.metrics import clustering_error
 from ekss.report import build
@@ -60,8 +59,8 @@ def test_common_direction_is_seen_whatever_the_lengths(planted, leaning):
 def test_blocks_see_the_same_mean(leaning, monkeypatch):
     mean = unit_rows(leaning).mean(axis=0)
     for limit, seen in ((mean @ mean - 1e-9, True), (mean @ mean + 1e-9, False)):
-        rules = replace(automatic.WHITENING, common=limit, block_entries=70)
-        monkeypatch.setattr(automatic, "WHITENING", rules)
+        rules = replace(whiten.WHITENING, common=limit, block_entries=70)
+        monkeypatch.setattr(whiten, "WHITENING", rules)
         assert has_common_direction(leaning) == seen
 
 
@@ -283,13 +282,13 @@ def test_number_of_clusters_is_sought_among_whitened_points(
     planted, leaning, monkeypatch
 ):
     tried = []
-    true = automatic.try_whitening
+    true = settle.try_whitening
 
     def counted(rows, wishes, *more):
         tried.append(more[0])
         return true(rows, wishes, *more)
 
-    monkeypatch.setattr(automatic, "try_whitening", counted)
+    monkeypatch.setattr(settle, "try_whitening", counted)
     fitted = model("auto").fit(leaning)
     assert tried[0] == 8  # for a guess
     assert tried[-1] == 3  # and for the number that was found
@@ -302,7 +301,7 @@ def test_warm_start_keeps_the_choice_with_the_members(leaning, chosen_fit, monke
     warm = model(n_members=10, warm_start=True).fit(leaning)
     before, ensemble = warm.whitenings_, warm._known.ensemble
     with monkeypatch.context() as patch:
-        patch.setattr(automatic, "try_whitening", None)  # a second trial would fail
+        patch.setattr(settle, "try_whitening", None)  # a second trial would fail
         warm.set_params(n_members=20, n_jobs=2).fit(leaning)
     assert warm.whitenings_ == before
     assert warm._known.ensemble.origin == ensemble.origin

@@ -28,7 +28,7 @@ _LAYERS = tuple(
 # Those that count as a whole for a cell: recipes name steps and data sets in words.
 _NAMED_IN_RECIPES = ("datasets", "metrics.py", "preprocessing")
 # What runs only if the number of clusters is to be found, which no cell asks for.
-_NOT_RUN = frozenset({"ekss.ensemble.decide:_find_count"})
+_NOT_RUN = frozenset({"ekss.ensemble.count:CountSearch"})
 # How code and parameters name a class that is looked up when it is needed.
 _PLACE = re.compile(r"[a-z_][\w.]*:[A-Za-z_]\w*")
 

@@ -8,12 +8,14 @@ from ekss.ensemble.choose import (
     score_cut,
     select_cut,
 )
+from ekss.ensemble.count import Count
 from ekss.ensemble.cut import CUTTERS, Cut, CutOptions, CutPool, candidate_cuts
-from ekss.ensemble.decide import Count, Geometry, Whitening, Wishes, estimate_geometry
+from ekss.ensemble.decide import Geometry, Wishes, estimate_geometry
 from ekss.ensemble.dimension import estimate_dim
 from ekss.ensemble.paper import ensemble_k_subspaces
 from ekss.ensemble.prepare import Preparation, prepare
 from ekss.ensemble.vote import KSSMember
+from ekss.ensemble.whiten import Whitening
 
 __all__ = [
     "CUTTERS",

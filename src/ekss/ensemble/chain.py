@@ -25,23 +25,17 @@ from ekss.ensemble.choose import (
     firmly_voted,
     gather_evidence,
 )
+from ekss.ensemble.count import COUNT
 from ekss.ensemble.cut import cut_cost, cut_once, votes_cost
 from ekss.ensemble.decide import (
-    COUNT,
-    WHITENING,
     Geometry,
     Plan,
-    Settled,
     Wishes,
     cut_neighbors,
     decide,
     few_neighbors,
-    has_common_direction,
     largest_dim,
     one_graph,
-    settle,
-    tried_numbers,
-    tried_rows,
 )
 from ekss.ensemble.express import (
     ask_expressions,
@@ -58,6 +52,7 @@ from ekss.ensemble.prepare import (
     most_coordinates,
     prepare,
 )
+from ekss.ensemble.settle import Settled, settle
 from ekss.ensemble.vote import (
     RULES,
     Ensemble,
@@ -66,6 +61,12 @@ from ekss.ensemble.vote import (
     member_for,
     vote,
     vote_cost,
+)
+from ekss.ensemble.whiten import (
+    WHITENING,
+    has_common_direction,
+    tried_numbers,
+    tried_rows,
 )
 from ekss.runtime.memory import (
     LIBRARY_BYTES,

@@ -28,17 +28,9 @@ from ekss.ensemble.choose import (
     cut_and_choose,
     score_cut,
 )
+from ekss.ensemble.count import COUNT, Count, score_counts, seek_counts
 from ekss.ensemble.cut import CutOptions, cut_cost, cut_once, votes_cost
-from ekss.ensemble.decide import (
-    COUNT,
-    Count,
-    Wishes,
-    cut_neighbors,
-    estimate_geometry,
-    one_graph,
-    score_counts,
-    seek_counts,
-)
+from ekss.ensemble.decide import Wishes, cut_neighbors, estimate_geometry, one_graph
 from ekss.ensemble.extend import extend_cost, learn_voters, most_likely
 from ekss.ensemble.prepare import prepare
 from ekss.ensemble.vote import RULES as VOTE

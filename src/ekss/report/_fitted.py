@@ -18,7 +18,7 @@ from scipy import sparse
 
 from ekss.core.linalg import Flats
 from ekss.core.tsc import nearest_by_angle
-from ekss.ensemble.decide import WHITENING
+from ekss.ensemble.whiten import WHITENING
 from ekss.estimators import TSC, PaperEKSS
 from ekss.graph import nearest_by_votes, prepare_votes
 from ekss.metrics import clustering_error
