@@ -52,7 +52,7 @@ DRAWN = {
     "30 objects of COIL-100": ("coil100", 30),
     "50 objects of COIL-100": ("coil100", 50),
 }
-VARIANTS = {"the default": {}, "no communities": {"expression": False}}
+VARIANTS = {"the default": {}, "no communities": {"second_opinion": False}}
 
 
 @cache
@@ -137,7 +137,7 @@ def body(rows: Rows) -> list[str]:
         *table(rows, [(data, "the default") for data in SETS]),
         "",
         "Classes that were drawn at random, on which no rule was set; the draw is the "
-        'seed of the fit too. "No communities" is `expression=False`, which also '
+        'seed of the fit too. "No communities" is `second_opinion=False`, which also '
         "asks for no second opinion on the labels.",
         "",
         *table(rows, list(product(DRAWN, VARIANTS))),

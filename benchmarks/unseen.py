@@ -86,7 +86,7 @@ def measure(key: Key) -> dict[str, Any]:
     if variant == "not whitened":
         params = {"whiten": 0}
     elif variant == "no second opinion":
-        params = {"expression": False}
+        params = {"second_opinion": False}
     elif variant == "images as images":
         params = {"image_shape": CASES[case][3]}
     rules = whiten.WHITENING

@@ -164,7 +164,7 @@ def test_default_fit_lists_candidates_best_first(union):
 
 def test_automatic_neighbors_are_chosen_from_several(union):
     for n in (120, 90, 30):
-        model = EKSS(3, 4, n_members=10, expression=False, random_state=0)
+        model = EKSS(3, 4, n_members=10, second_opinion=False, random_state=0)
         model.fit(union.data[:n])
         tried = neighbor_counts(n, 3)
         assert model.n_neighbors_ in tried
@@ -176,7 +176,7 @@ def test_own_cutter_makes_the_cut(union, expression):
     def by_number(graph, vectors, n_clusters, rng):
         yield "thirds", np.arange(len(vectors)) * n_clusters // len(vectors)
 
-    options = {"cut": CutOptions(cutters=[by_number]), "expression": expression}
+    options = {"cut": CutOptions(cutters=[by_number]), "second_opinion": expression}
     model = EKSS(3, 3, n_members=20, **options, random_state=0).fit(union.data)
     thirds = np.repeat(range(3), 40)
     np.testing.assert_array_equal(model.candidates_[0].labels, thirds)
@@ -194,7 +194,7 @@ def test_own_cutter_beside_the_others_wins_only_if_it_is_better(union):
 
     # so few members are too little for the votes to find the classes
     member = KSSMember(3, max_iter=0)
-    model = EKSS(3, 3, n_members=8, member=member, expression=False, random_state=0)
+    model = EKSS(3, 3, n_members=8, member=member, second_opinion=False, random_state=0)
     alone = clone(model).fit(union.data)
     assert clustering_error(union.target, alone.labels_) > 0.1
     helped = clone(model).set_params(cut=CutOptions(cutters=(*CUTTERS, monkey, oracle)))
@@ -210,7 +210,7 @@ def test_own_score_chooses_the_cut(union):
         return -int(np.bincount(labels).max())
 
     member = KSSMember(3, max_iter=0)
-    poor = EKSS(3, 3, n_members=5, member=member, expression=False, random_state=0)
+    poor = EKSS(3, 3, n_members=5, member=member, second_opinion=False, random_state=0)
     plain = clone(poor).fit(union.data)
     model = poor.set_params(cut=CutOptions(score=unbalanced)).fit(union.data)
     assert len(model.candidates_) == len(plain.candidates_)

@@ -156,7 +156,7 @@ def test_expressions_have_a_stage_that_grows_with_points_and_features():
         ({"affine": False}, True),
         ({"affine": True}, False),
         ({"cut": CutOptions(pairs="likely")}, False),
-        ({"expression": False}, False),
+        ({"second_opinion": False}, False),
     ],
     ids=str,
 )

@@ -323,7 +323,7 @@ def test_graph_of_expressions_is_kept_where_they_win(of_curves, curves):
 
 def test_graph_of_votes_is_kept_where_they_win(of_planted, planted):
     assert of_planted.finalists_[0].graph == "votes"
-    without = model(3, subspace_dim=2, expression=False).fit(planted.data)
+    without = model(3, subspace_dim=2, second_opinion=False).fit(planted.data)
     assert of_planted.n_neighbors_ == without.n_neighbors_
     assert abs(of_planted.affinity_ - without.affinity_).max() == 0
 
@@ -465,7 +465,7 @@ def test_points_are_expressed_once(asked, planted):
         (1, {}),
         (90, {}),
         (3, {"cut": CutOptions(pairs="likely")}),
-        (3, {"expression": False}),
+        (3, {"second_opinion": False}),
     ],
     ids=["affine", "one cluster", "one point each", "likely pairs", "not wanted"],
 )
@@ -485,7 +485,7 @@ def test_without_expressions_the_candidates_of_the_votes_are_the_same(
     curves, of_curves
 ):
     X, _ = curves
-    without = model(expression=False).fit(X)
+    without = model(second_opinion=False).fit(X)
     by_votes = [one for one in of_curves.candidates_ if one.graph == "votes"]
     assert list(without.candidates_) == by_votes
     np.testing.assert_array_equal(without.labels_, by_votes[0].labels)
@@ -510,7 +510,7 @@ def test_directions_are_compared_with_expressions_in_the_last_round(
     assert len(tried) > 1
     assert len(calls) == len(tried)
     calls.clear()
-    model(3, expression=False, **options).fit(leaning)
+    model(3, second_opinion=False, **options).fit(leaning)
     assert calls == []
 
 
@@ -521,7 +521,7 @@ def test_directions_are_compared_with_expressions_in_the_last_round(
 def test_closed_curves_are_told_apart_by_expressions(seed):
     X, y = closed_curves(seed=seed)
     with_expressions = clustering_error(y, model().fit_predict(X))
-    by_votes = clustering_error(y, model(expression=False).fit_predict(X))
+    by_votes = clustering_error(y, model(second_opinion=False).fit_predict(X))
     assert with_expressions <= 0.1
     assert by_votes > with_expressions + 0.1
 
@@ -586,7 +586,7 @@ def test_subspaces_at_a_small_angle_are_not_spoiled(angle):
         angle, 3, 30, 40, noise=0.05, random_state=0, return_X_y=True
     )
     for expression in (False, True):
-        fitted = model(3, subspace_dim=3, expression=expression)
+        fitted = model(3, subspace_dim=3, second_opinion=expression)
         labels = fitted.fit_predict(X)
         assert clustering_error(y, labels) == 0
 
@@ -636,7 +636,7 @@ def test_a_sample_is_expressed_as_it_is_alone_and_all_points_get_labels(asked):
         np.testing.assert_array_equal(one.labels, other.labels)
     best = fitted.finalists_[0].labels
     np.testing.assert_array_equal(fitted.labels_[fitted.sample_], best)
-    by_votes = model(4, max_samples=180, expression=False).fit_predict(X)
+    by_votes = model(4, max_samples=180, second_opinion=False).fit_predict(X)
     assert clustering_error(y, fitted.labels_) < clustering_error(y, by_votes) - 0.1
 
 
@@ -651,7 +651,7 @@ def test_points_without_length_are_clustered_with_the_others(curves):
 @pytest.mark.parametrize("first", [False, True])
 def test_a_warm_start_may_ask_for_the_opinion_or_drop_it(curves, of_curves, first):
     X, _ = curves
-    warm = model(warm_start=True, expression=first).fit(X)
-    warm.set_params(expression=not first).fit(X)
-    same_fit(warm, model(expression=False).fit(X) if first else of_curves)
+    warm = model(warm_start=True, second_opinion=first).fit(X)
+    warm.set_params(second_opinion=not first).fit(X)
+    same_fit(warm, model(second_opinion=False).fit(X) if first else of_curves)
     np.testing.assert_array_equal(warm.member_labels_, of_curves.member_labels_)

@@ -173,7 +173,7 @@ def test_points_with_a_common_direction_are_whitened_and_only_so_clusters_found(
 ):
     assert clustering_error(planted.target, chosen_fit.labels_) == 0
     assert clustering_error(planted.target, chosen_fit.predict(leaning)) == 0
-    plain = model(whiten=0, expression=False).fit(leaning)
+    plain = model(whiten=0, second_opinion=False).fit(leaning)
     assert clustering_error(planted.target, plain.labels_) > 0.3
     # self-expression helps where the common direction is not much stronger
     leaning_more = leaning + 2 * (leaning - planted.data)

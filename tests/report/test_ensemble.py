@@ -189,7 +189,7 @@ def test_equal_nominees_are_told(union):
 
 def test_no_graph_is_told_where_there_was_no_choice(union, pretended):
     del pretended.finalists_  # as in models that were saved by earlier versions
-    without = EKSS(4, 3, n_members=30, expression=False, random_state=0)
+    without = EKSS(4, 3, n_members=30, second_opinion=False, random_state=0)
     without.fit(union.data)
     other = KSS(4, 3, random_state=0).fit(union.data)
     for model in (pretended, without, other):

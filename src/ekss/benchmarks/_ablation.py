@@ -127,11 +127,11 @@ def _changes(model: Any, points: Points) -> dict[str, dict[str, Any]]:
     n_neighbors = few_neighbors(len(points.data), points.n_clusters)
     other_start = "random" if model.affine_ else "neighbors"
     return {
-        "no second opinion": {"expression": False},
+        "no second opinion": {"second_opinion": False},
         "one cut, as in the paper": {
             "n_neighbors": n_neighbors,
             "cut": CutOptions(cutters=(paper_cut,)),
-            "expression": False,
+            "second_opinion": False,
         },
         "votes not divided by size": {"cut": CutOptions(divide_by_size=False)},
         "members weighted equally": {"member": KSSMember(weighting="uniform")},

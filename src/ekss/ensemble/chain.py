@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from ekss.core.linalg import SMALL_SIDE, Flats, describe_clusters, outlier_score
 from ekss.ensemble.choose import (
     Chosen,
-    Evidence,
     choose_cost,
     cut_and_choose,
     firmly_voted,
@@ -52,6 +51,7 @@ from ekss.ensemble.prepare import (
     most_coordinates,
     prepare,
 )
+from ekss.ensemble.second_look import look_again, may_look_again, second_look_cost
 from ekss.ensemble.settle import Settled, settle
 from ekss.ensemble.vote import (
     RULES,
@@ -337,7 +337,7 @@ def _cut_and_choose(
             workers,
         )
         if chosen is not None:
-            return _second_opinion(plan, chosen, evidence, wishes, seed, workers)
+            return _second_opinion(plan, ensemble, chosen, wishes, seed, workers)
     votes = options.votes(ensemble)
     q = plan.neighbors[0]
     if len(plan.neighbors) > 1:
@@ -348,15 +348,18 @@ def _cut_and_choose(
 
 def _second_opinion(
     plan: Plan,
+    ensemble: Ensemble,
     chosen: Chosen,
-    evidence: Evidence,
     wishes: Wishes,
     seed: int,
     workers: Workers,
 ) -> Chosen:
-    """Let the best cut of the votes compete with that of the points' expressions."""
+    """Let the best cut of the votes compete with that of a second graph."""
+    if may_look_again(plan, wishes):
+        return look_again(chosen, plan, ensemble, wishes, seed, workers)
     if not can_express(plan, wishes):
         return chosen
+    evidence = gather_evidence(plan, ensemble.labels)
     expressions = express(plan.seen.points, workers)
     chosen = ask_expressions(
         chosen, expressions.sparse, plan.n_clusters, evidence, wishes.cut, seed, workers
@@ -412,6 +415,8 @@ def estimate(work: Work) -> Estimate:
     }
     if work.expressed:
         stages["expressions"] = expression_cost(work)
+    if work.seen_twice:
+        stages["second look"] = second_look_cost(work)
     if work.missing:
         stages["missing entries"] = _completion_cost(work)
     if work.voted < work.n_samples:
@@ -455,6 +460,7 @@ def trial_cost(work: Work) -> Stage:
             likely_members=None,
             n_graphs=1,
             expressed=False,
+            seen_twice=False,
             n_trials=0,
             image_features=0,
             missing=False,
@@ -510,6 +516,7 @@ def work_of(
     neighbors = cut_neighbors(wishes, voted, n_clusters)
     kss = wishes.member if isinstance(wishes.member, KSSMember) else KSSMember()
     most, likely = _candidates(kss, n_clusters)
+    asked = wishes.second_opinion and wishes.cut.looks_at_all_pairs(voted)
     if likely is not None:
         likely = max(
             1, min(likely, voted // (RULES.least_points * (likely_dim or dim)))
@@ -524,9 +531,8 @@ def work_of(
         dim,
         voted,
         all_pairs=wishes.cut.looks_at_all_pairs(voted),
-        expressed=wishes.expression
-        and wishes.affine is not True
-        and wishes.cut.looks_at_all_pairs(voted),
+        expressed=asked and wishes.affine is not True,
+        seen_twice=asked and wishes.affine is True and wishes.whiten is None,
         n_neighbors=max(neighbors),
         n_graphs=len(neighbors),
         max_iter=kss.max_iter,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from math import isnan
 from numbers import Real
@@ -387,12 +387,14 @@ class Candidate:
     n_neighbors : int or None
         Neighbours per point in its graph of votes; None for the graph of expressions.
     score : float
-        Lower is better. Scores of cuts of votes and of cuts of expressions cannot be
-        compared, because each are judged by their own graph.
+        Lower is better. Scores of cuts of different graphs cannot be compared, because
+        each are judged by their own graph.
     labels : ndarray of shape (n_samples,)
         Cluster of each point, in the smallest unsigned type.
     judged : object
         What the score function returned.
+    graph : {"votes", "expressions", "whitened votes"}
+        Which graph was cut.
 
     Examples
     --------
@@ -410,11 +412,7 @@ class Candidate:
     score: float
     labels: NDArray[Any] = field(compare=False, repr=False)
     judged: Any = field(compare=False, repr=False)
-
-    @property
-    def graph(self) -> str:
-        """Which graph was cut: "votes" or "expressions"."""
-        return "expressions" if self.n_neighbors is None else "votes"
+    graph: str = "votes"
 
 
 @dataclass(frozen=True)
@@ -437,9 +435,9 @@ class Chosen:
         All cuts that were considered: those of the graph that was kept, best first,
         then those of the other graph; empty if there was only one cut.
     finalists : tuple of Candidate
-        The best cut of the votes, the best cut of the expressions, and the better of
-        the two after its labels have spread along the expressions, judged by both
-        graphs, best first; empty if points were not expressed.
+        The best cut of the votes and that of the second graph, judged by the evidence
+        of both, best first; for expressions also the better of the two after its labels
+        have spread along them. Empty if there was no second graph.
     """
 
     labels: NDArray[np.int64]
@@ -490,6 +488,40 @@ def choose(
     return choose_from_pools(
         cuts.pools, cuts.tasks, cuts.graph, evidence, score, workers
     )
+
+
+def cuts_of(graph: str, chosen: Chosen) -> Chosen:
+    """Say which graph the candidates are cuts of."""
+    named = tuple(replace(one, graph=graph) for one in chosen.candidates)
+    return replace(chosen, candidates=named)
+
+
+def hold_against(
+    chosen: Chosen, other: Chosen, finalists: Sequence[Candidate]
+) -> Chosen:
+    """Keep the result whose best cut is the better finalist, with all candidates.
+
+    Parameters
+    ----------
+    chosen, other : Chosen
+        Results of two graphs.
+    finalists : sequence of Candidate
+        Best cut of ``chosen`` and, unless it is left out, that of ``other``, judged
+        alike.
+
+    Returns
+    -------
+    Chosen
+        One of the two.
+    """
+    ranked = best_first(finalists)
+    kept, left = (chosen, other) if ranked[0] is finalists[0] else (other, chosen)
+    return replace(kept, candidates=kept.candidates + left.candidates, finalists=ranked)
+
+
+def best_first(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
+    """Order candidates by their scores."""
+    return tuple(sorted(candidates, key=lambda one: one.score))
 
 
 def choose_from_pools(

@@ -175,7 +175,7 @@ class CountSearch:
         self.rows = rows
         self.wishes = wishes
         # Judges look at votes, so points are seen here as votes see them best.
-        self.by_votes = replace(wishes, expression=False)
+        self.by_votes = replace(wishes, second_opinion=False)
         self.seed = seed
         self.workers = workers
         self.quiet = workers.quiet()
@@ -197,7 +197,7 @@ class CountSearch:
             if linear and (clear := seek_gap(self.gaps_around, n_samples, first)):
                 return clear
             counts = seek_counts(self.scores_around, n_samples, first)
-            if linear and self.wishes.expression:
+            if linear and self.wishes.second_opinion:
                 return prefer_communities(
                     counts,
                     self.n_communities,
@@ -255,7 +255,7 @@ class CountSearch:
     def is_too_far(self, guess: int) -> bool:
         """Decide whether there are too few communities for so many clusters."""
         is_far = guess > COUNT.reach * COUNT.first and not self.is_affine
-        if not (is_far and self.wishes.expression):
+        if not (is_far and self.wishes.second_opinion):
             return False
         return guess > COUNT.community_most * self.n_communities
 

@@ -49,8 +49,9 @@ class Wishes:
         Number of neighbours kept per point.
     cut : CutOptions
         How votes are counted, cut and judged.
-    expression : bool
-        Whether self-expression is asked for a second opinion.
+    second_opinion : bool
+        Whether the votes are held against a second graph: of self-expression or, for
+        affine subspaces, of votes on whitened points.
     outliers : float, "auto" or None
         Share of the rows that get the label -1; here, None means no rows.
 
@@ -71,7 +72,7 @@ class Wishes:
     image_shape: tuple[int, int] | None = None
     n_neighbors: int | None = None
     cut: CutOptions = field(default_factory=CutOptions)
-    expression: bool = True
+    second_opinion: bool = True
     outliers: float | str | None = None
 
     def unit(self, *, affine: bool) -> bool:

@@ -9,7 +9,6 @@ it finds best, and the two are compared by the evidence of both graphs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -24,7 +23,10 @@ from ekss.ensemble.choose import (
     Chosen,
     Evidence,
     Score,
+    best_first,
     choose_from_pools,
+    cuts_of,
+    hold_against,
     score_cut,
     total_of,
 )
@@ -80,7 +82,7 @@ def can_express(plan: Plan, wishes: Wishes) -> bool:
     This is done for linear subspaces, and while all pairs of points can be compared.
     """
     return (
-        wishes.expression
+        wishes.second_opinion
         and not plan.is_trivial
         and not plan.geometry.affine
         and wishes.cut.looks_at_all_pairs(len(plan.seen.points))
@@ -141,6 +143,7 @@ def ask_expressions(
     )
     if other is None or not chosen.candidates:
         return chosen
+    other = cuts_of("expressions", other)
     firsts = [
         _judged_by_both(one.candidates[0], evidence, graph, options.score)
         for one in (chosen, other)
@@ -148,11 +151,7 @@ def ask_expressions(
     by_votes = [total_of(one.judged[0]) for one in firsts]
     if by_votes[1] > by_votes[0] + _RULES.clearly_worse:
         firsts.pop()
-    finalists = _best_first(firsts)
-    kept, left = (chosen, other) if finalists[0] is firsts[0] else (other, chosen)
-    return replace(
-        kept, candidates=kept.candidates + left.candidates, finalists=finalists
-    )
+    return hold_against(chosen, other, firsts)
 
 
 def let_spread(
@@ -180,12 +179,8 @@ def let_spread(
     return replace(
         chosen,
         labels=labels if better else chosen.labels,
-        finalists=_best_first([*chosen.finalists, judged]),
+        finalists=best_first([*chosen.finalists, judged]),
     )
-
-
-def _best_first(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
-    return tuple(sorted(candidates, key=lambda one: one.score))
 
 
 def _judged_by_both(

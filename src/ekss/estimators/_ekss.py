@@ -105,13 +105,13 @@ class EKSS(SubspaceClusterer):
     cut : CutOptions or None, default=None
         How votes are counted, cut and judged; None means :class:`CutOptions` with its
         defaults.
-    expression : bool, default=True
-        Whether to ask self-expression for a second opinion: the graph of elastic net
-        coefficients is cut too, its best cut competes with the best cut of the votes,
-        and the labels of the winner may spread along the coefficients
-        (``finalists_``). It is asked where subspaces are linear and all pairs of points
-        are compared. With ``n_clusters="auto"``, communities of the coefficients also
-        help to find the number of clusters.
+    second_opinion : bool, default=True
+        Whether the best cut of the votes must compete with that of a second graph
+        (``finalists_``), while all pairs of points are compared. For linear subspaces
+        this is self-expression, the graph of elastic net coefficients; the labels of
+        the winner may spread along it and, with ``n_clusters="auto"``, its communities
+        help to find the number of clusters. For affine subspaces, members vote once
+        more, on points that are whitened in 6 K directions, unless ``whiten`` is given.
     missing : {"observed", "zero", "error"}, default="observed"
         What NaN in X means. "observed" clusters by the entries that are present and
         fills in the others from the subspaces of the clusters. "zero" treats missing
@@ -170,17 +170,17 @@ class EKSS(SubspaceClusterer):
         Largest eigenvalues of the normalised affinity: one more than there are
         eigenvectors, if the graph has that many, to show the gap.
     candidates_ : tuple of Candidate
-        Every cut that was considered, with its ``origin``, ``graph`` ("votes" or
-        "expressions"), ``n_neighbors``, ``score``, ``labels``, and ``judged`` (what the
-        score function returned): first the cuts of the graph that was kept, best first,
-        then those of the other graph.
+        Every cut that was considered, with its ``origin``, ``graph`` ("votes",
+        "expressions" or "whitened votes"), ``n_neighbors``, ``score``, ``labels``, and
+        ``judged`` (what the score function returned): first the cuts of the graph that
+        was kept, best first, then those of the other graph.
     finalists_ : tuple of Candidate
-        The best cut of the votes, the best cut of the expressions unless points and
-        votes find it clearly worse, and the better of the two after its labels have
-        spread along the expressions. They are judged by points, votes and expressions
-        together, and sorted by this ``score``: ``labels_`` are those of the first.
-        Empty if points were not expressed by each other; ``labels_`` are then those of
-        the first candidate.
+        The best cut of the votes and that of the second graph, judged by the evidence
+        of both and sorted by this ``score``: ``labels_`` are those of the first. If
+        points and votes find the best cut of the expressions clearly worse, it is left
+        out; the better of the two after its labels have spread along the expressions is
+        added. Empty if there was no second graph; ``labels_`` are then those of the
+        first candidate.
     counts_ : tuple of Count
         With ``n_clusters="auto"``, the numbers of clusters tried around the last guess
         for which any was confirmed, best first, with ``n_clusters``, ``score``,
@@ -259,7 +259,7 @@ class EKSS(SubspaceClusterer):
         outliers: float | str | None = None,
         n_neighbors: int | str = "auto",
         cut: CutOptions | None = None,
-        expression: bool = True,
+        second_opinion: bool = True,
         missing: str = "observed",
         max_samples: int | str | None = "auto",
         warm_start: bool = False,
@@ -279,7 +279,7 @@ class EKSS(SubspaceClusterer):
         self.outliers = outliers
         self.n_neighbors = n_neighbors
         self.cut = cut
-        self.expression = expression
+        self.second_opinion = second_opinion
         self.missing = missing
         self.max_samples = max_samples
         self.warm_start = warm_start
@@ -399,7 +399,7 @@ class EKSS(SubspaceClusterer):
                 "n_neighbors", self.n_neighbors, 1, n_samples - 1, limit="n_samples-1"
             ),
             cut=cut,
-            expression=check_bool("expression", self.expression),
+            second_opinion=check_bool("second_opinion", self.second_opinion),
             outliers=check_outliers(self.outliers),
         )
 

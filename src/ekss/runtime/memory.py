@@ -254,6 +254,8 @@ class Work:
         Whether the graph is made of all pairs or of likely ones.
     expressed : bool
         Whether points are expressed by others.
+    seen_twice : bool
+        Whether members vote once more, on whitened points.
     n_neighbors : int
         Neighbours kept per point; the most where several graphs are cut.
     n_graphs : int
@@ -301,6 +303,7 @@ class Work:
     image_features: int = 0
     missing: bool = False
     expressed: bool = False
+    seen_twice: bool = False
     likely_members: int | None = None
     likely_candidates: int | None = None
     likely_dim: int | None = None
