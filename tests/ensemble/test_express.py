@@ -461,7 +461,7 @@ def test_points_are_expressed_once(asked, planted):
 @pytest.mark.parametrize(
     ("n_clusters", "params"),
     [
-        (3, {"affine": True, "whiten": "auto"}),
+        (3, {"affine": True}),
         (1, {}),
         (90, {}),
         (3, {"cut": CutOptions(pairs="likely")}),
@@ -585,8 +585,8 @@ def test_subspaces_at_a_small_angle_are_not_spoiled(angle):
     X, y = make_subspaces_at_angle(
         angle, 3, 30, 40, noise=0.05, random_state=0, return_X_y=True
     )
-    for expression in (False, True):
-        fitted = model(3, subspace_dim=3, second_opinion=expression)
+    for second_opinion in (False, True):
+        fitted = model(3, subspace_dim=3, second_opinion=second_opinion)
         labels = fitted.fit_predict(X)
         assert clustering_error(y, labels) == 0
 

@@ -29,6 +29,15 @@ from ekss.theory import Assessment, Case, Outcome, assess
 _LONGEST_VALUE = 60  # characters of a parameter's value that are shown
 # How origins of finalists end whose labels were spread (ekss.ensemble.express).
 _SPREAD = "spread along the expressions"
+# Graphs in more words than their names, and what compares their cuts with the votes'.
+_GRAPHS = {
+    "expressions": "expressions of points by each other",
+    "whitened votes": "votes on whitened points",
+}
+_JUDGES = {
+    "expressions": "points, votes and expressions",
+    "whitened votes": "overlap and dissent of both",
+}
 
 
 @dataclass(frozen=True)
@@ -206,10 +215,10 @@ class Inputs:
         named = {one.graph: one for one in finalists if one not in moved}
         if len(named) < 2:
             return ""
+        kept = finalists[0].graph
+        (other,) = named.keys() - {kept}
         scores = {graph: f"{one.score:.2f}" for graph, one in named.items()}
-        kept, other = ("votes", "expressions")[:: -1 if self.of_expressions else 1]
-        words = f"that of the {kept}"
-        words += " of points by each other" if self.of_expressions else ""
+        words = f"that of the {_GRAPHS.get(kept, kept)}"
         if np.array_equal(named[kept].labels, named[other].labels):
             words += f", because the best cut of the {other} is the same"
         elif scores[kept] == scores[other]:
@@ -217,10 +226,10 @@ class Inputs:
                 f": its best cut scores {scores[kept]}, as that of the {other} does"
             )
         else:
+            (second,) = named.keys() - {"votes"}
             words += (
                 f", because its best cut scores {scores[kept]}, that of the {other} "
-                f"{scores[other]}, judged by points, votes and expressions; lower is "
-                "better"
+                f"{scores[other]}, judged by {_JUDGES[second]}; lower is better"
             )
         if moved and finalists[0] is moved[0]:
             words += (
