@@ -355,8 +355,10 @@ def _second_opinion(
     workers: Workers,
 ) -> Chosen:
     """Let the best cut of the votes compete with that of a second graph."""
-    if may_look_again(plan, wishes):
-        return look_again(chosen, plan, ensemble, wishes, seed, workers)
+    if plan.geometry.affine:
+        again = may_look_again(plan, wishes)
+        args = plan, ensemble, wishes, seed, workers
+        return look_again(chosen, *args) if again else chosen
     if not can_express(plan, wishes):
         return chosen
     evidence = gather_evidence(plan, ensemble.labels)

@@ -53,16 +53,15 @@ _RULES = _Rules()
 
 
 def may_look_again(plan: Plan, wishes: Wishes) -> bool:
-    """Decide whether members look at the points a second time.
+    """Decide whether members look at the points of affine subspaces a second time.
 
-    They do for affine subspaces, while all pairs of points can be compared, and unless
-    the user says how members see the points.
+    They do while all pairs of points can be compared, unless the user says how members
+    see the points.
     """
     return (
         wishes.second_opinion
         and wishes.whiten is None
         and not plan.is_trivial
-        and plan.geometry.affine
         and wishes.cut.looks_at_all_pairs(len(plan.points.rows))
         and _n_directions(plan) > plan.geometry.high
     )
