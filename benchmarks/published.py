@@ -23,7 +23,7 @@ from ekss.benchmarks import (
     write_parameters,
 )
 from ekss.benchmarks._pages import each_once, listed, wrapped
-from ekss.benchmarks._table1 import newest_codes
+from ekss.benchmarks._table1 import checked_line, newest_codes
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -386,6 +386,8 @@ def _better_than_default(entries) -> list[str]:
 
 def _version_note(entries, table: str, newest: set[str]) -> str:
     """Say above the table which versions made its figures."""
+    if checked := checked_line(entries, _runs()):
+        return checked
     commits = each_once(
         commit
         for entry in entries

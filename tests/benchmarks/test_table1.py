@@ -11,6 +11,7 @@ from ekss.benchmarks import (
     PROFILES,
     Plan,
     plan_table1,
+    read_entries,
     run_plan,
     write_table1,
     write_table2,
@@ -20,11 +21,13 @@ from ekss.benchmarks._data import prepare_features, read_features, recipe_of
 from ekss.benchmarks._methods import COLUMNS, _times_k, settings
 from ekss.benchmarks._paper import ERRORS, NOT_EXPLAINED, NOTES, SIZES, parameters
 from ekss.benchmarks._table1 import (
+    checked_line,
     digest_of_labels,
     entries_of,
     errors_grid,
     run_cell,
 )
+from ekss.benchmarks._versions import commit
 
 # The paper's dimensions are too large for tiny stand-ins.
 pytestmark = pytest.mark.filterwarnings("ignore::ekss.ClusteringWarning")
@@ -262,3 +265,29 @@ def test_empty_plan_still_makes_a_table(tiny, tmp_path):
     plan = Plan("table1", (), run_cell, dict.fromkeys(DATASETS, "no data"))
     text = write_table1(plan, {}, tmp_path, tiny).text
     assert text.count("missing. no data") == len(DATASETS)
+
+
+def test_the_commit_that_all_figures_were_checked_at_is_named(plan, tiny, tmp_path):
+    made = plan(["coil20"], ["ekss", "tsc"])
+    rows = fake_rows(made, lambda cell: 5.0)
+    for row, cell in zip(rows.values(), made.cells, strict=True):
+        row["code"] = made.code_of(cell)
+    written = write_table1(made, rows, tmp_path, tiny)
+    (run,) = json.loads((tmp_path / "table1.json").read_text())
+    entries = read_entries((tmp_path / "table1.csv").read_text())
+    line = checked_line(entries, [run])
+    assert line in " ".join(written.text.split())
+    assert f"those of commit {commit()}." in line
+    # The rows say that they were made at another commit, which had the same code.
+    assert line.endswith("made at abc.")
+    assert checked_line(entries, [run | {"checked": "abc"}]).endswith("commit abc.")
+
+
+def test_no_commit_is_named_for_figures_of_other_code(plan, tiny, tmp_path):
+    made = plan(["coil20"], ["ekss", "tsc"])
+    rows = fake_rows(made, lambda cell: 5.0)
+    for row in rows.values():
+        row["code"] = "of another day"
+    written = write_table1(made, rows, tmp_path, tiny)
+    assert "EARLIER VERSION" in written.text
+    assert commit() not in written.text

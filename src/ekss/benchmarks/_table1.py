@@ -57,6 +57,7 @@ from ekss.benchmarks._pages import (
     bullets,
     csv_text,
     each_once,
+    listed,
     markdown_table,
     new_drawing,
     paragraphs,
@@ -81,6 +82,7 @@ from ekss.benchmarks._runner import (
 from ekss.benchmarks._versions import (
     code_in,
     code_of,
+    commit,
     libraries_in,
     version_line,
 )
@@ -795,6 +797,29 @@ def newest_codes(runs: Sequence[Mapping[str, Any]]) -> set[str]:
     return set(runs[-1].get("current", runs[-1]["codes"]))
 
 
+def checked_line(entries: Sequence[Entry], runs: Sequence[Mapping[str, Any]]) -> str:
+    """Name the commit whose code all figures have; empty if there is no such commit.
+
+    A run compares the fingerprints of all figures that it is given with those of its
+    own code, so its commit stands for figures that it did not have to compute again.
+    """
+    figures = [one for entry in entries for one in entry.figures.values()]
+    codes = {code for one in figures for code in one.codes}
+    checked = runs[-1].get("checked", "")
+    if not checked or not newest_codes(runs).issuperset(codes):
+        return ""
+    made = each_once(
+        earlier for one in figures for earlier in one.commits if earlier != checked
+    )
+    line = f"All of our figures are those of commit {checked}."
+    if made:
+        line += (
+            " Where it has not changed the code that decides a figure, the figure was "
+            f"not computed again; such figures were made at {listed(made)}."
+        )
+    return line
+
+
 def version_of_entries(entries: Sequence[Entry], current: Collection[str]) -> str:
     """Say which versions made the figures of a table; ``current`` are of its code."""
     figures = [one for entry in entries for one in entry.figures.values() if one.codes]
@@ -854,6 +879,7 @@ def write_table1(
         **run_of(rows, command),
         # Fingerprints of all methods at this time: figures of other runs may be as new.
         "current": sorted(plan.codes() | current_codes()),
+        "checked": commit(),
         "caption": profile.caption,
         # Errors on subsets have no reason to be near the paper's.
         "comparable": not profile.subset,
@@ -900,9 +926,9 @@ def write_entries(
     absent = missing_lines(entries)
     about = method_lines(entries)
     grid = errors_grid(entries)
-    versions = version_of_entries(
-        entries, newest_codes(runs) if current is None else current
-    )
+    newest = newest_codes(runs) if current is None else current
+    versions = version_of_entries(entries, newest)
+    checked = checked_line(entries, runs)
     caption = " ".join(
         [_TEXTS["table1"], *dict.fromkeys(run["caption"] for run in runs)]
     )
@@ -910,8 +936,9 @@ def write_entries(
         "\n".join(textwrap.fill(line, 88) for line in lines)
         for lines in ([caption], about, absent, notes)
     ]
-    text = paragraphs([versions, text_table(grid, rules=True), *below])
-    page = ["# Table I, paper against ours", versions, markdown_table(grid), caption]
+    text = paragraphs([versions, checked, text_table(grid, rules=True), *below])
+    page = ["# Table I, paper against ours", versions, checked]
+    page += [markdown_table(grid), caption]
     if about:
         page += ["About the methods:", bullets(about)]
     if absent:
