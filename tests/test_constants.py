@@ -56,8 +56,8 @@ SAID = [
     (
         CHOOSING,
         f"or more than {COUNT.community_most:g} times as many, members are made for "
-        f"{COUNT.community_share:g} times the number of communities, and judges score "
-        f"the numbers from {COUNT.community_share / COUNT.community_reach:g} times",
+        f"{COUNT.community_share:g} times the number of communities, and judges choose "
+        f"among the numbers from {COUNT.community_share:g} times",
     ),
     (CHOOSING, f"of its cut is lower by more than {COUNT.community_gain:g} than that"),
     (

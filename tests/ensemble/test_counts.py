@@ -214,6 +214,11 @@ def test_communities_are_asked_if_they_are_far_more_than_the_clusters_found():
     assert recount([9], 50, best=45, scores={45: -2.1, 9: -1.0}) == ([40], 45)
 
 
+def test_judges_choose_no_number_far_below_that_of_the_communities():
+    assert recount([9], 50, best=39, scores={39: -9.0}) == ([40], 9)
+    assert recount([9], 50, best=40, scores={40: -9.0}) == ([40], 40)
+
+
 def test_communities_within_a_subspace_do_not_count():
     assert recount([2], 20, best=15, scores={15: -1.0, 2: -2.0}) == ([16], 2)
     assert recount([2], 20, best=15, scores={15: -2.9, 2: -2.0}) == ([16], 2)

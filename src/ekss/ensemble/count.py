@@ -87,8 +87,10 @@ class _Rules:
     gap_clear: float = 2.0
     gap_near: float = 0.1
     # Directions in which points are expressed by each other to count communities, at
-    # most half of all, and the fewest points of a community that counts.
-    community_directions: int = 64
+    # most half of all, and the fewest points of a community that counts. In 32
+    # directions there are as many as classes of images, or up to a third more
+    # (docs/experiments.md, "Gaps between eigenvalues").
+    community_directions: int = 32
     community_points: int = 3
     # In fewer directions points of different clusters look alike: communities of
     # positive rays in three to six dimensions are counted right where points stay as
@@ -100,7 +102,8 @@ class _Rules:
     # ``communities_more`` times as many communities as clusters, ...
     community_most: float = 1.25
     communities_more: float = 2.0
-    # ... members are made for this share of it, and judges look only so far from there.
+    # ... members are made for this share of it, and judges look from there to the
+    # number of communities.
     community_share: float = 0.8
     community_reach: float = 1.25
     # More clusters than before are taken if their cut scores lower by more than this.
@@ -408,7 +411,8 @@ def prefer_communities(
     is_fewer = found > COUNT.community_most * n_communities
     if not is_fewer and n_communities <= COUNT.communities_more * found:
         return counts
-    others = score_around(guess, COUNT.community_reach)
+    scored = score_around(guess, COUNT.community_reach)
+    others = tuple(one for one in scored if one.n_clusters >= guess)
     if not others or is_fewer:
         return others or counts
     before, after = (score_of_cut(guess, one[0].n_clusters) for one in (counts, others))
