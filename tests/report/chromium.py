@@ -158,7 +158,7 @@ class Chromium:
         """Value of a JavaScript expression, after its promise is kept."""
         answer = self.call(
             "Runtime.evaluate",
-            second_opinion=expression,
+            expression=expression,
             returnByValue=True,
             awaitPromise=True,
         )

@@ -187,6 +187,27 @@ def test_equal_nominees_are_told(union):
     assert report.summary["found"]["n_neighbors"] == str(model.n_neighbors_)
 
 
+def test_the_graph_of_whitened_votes_stands_for_the_members_that_lost():
+    rng = np.random.default_rng(0)
+    flats = [np.linalg.qr(rng.standard_normal((20, 3)))[0].T for _ in range(4)]
+    strengths = np.array([3, 1, 0.3])  # the weak direction hardly counts as it is
+    places = [strengths * rng.standard_normal((40, 3)) for _ in flats]
+    X = np.concatenate([p @ f for p, f in zip(places, flats, strict=True)])
+    X += np.repeat(rng.standard_normal((4, 20)) / 2, 40, axis=0)
+    X += 0.09 * rng.standard_normal(X.shape)
+    model = EKSS(4, n_members=20, affine=True, random_state=0).fit(X)
+    first, second = model.finalists_
+    assert first.graph == "whitened votes"
+    report = build(model, X)
+    assert row_of(report.html, "graph that was kept") == (
+        f"that of the votes on whitened points, because its best cut scores "
+        f"{first.score:.2f}, that of the votes {second.score:.2f}, judged by points "
+        "and votes, as they are and whitened; lower is better"
+    )
+    assert report.summary["agreement_from"] == "graph"
+    assert advice(report, "agreement") == []
+
+
 def test_no_graph_is_told_where_there_was_no_choice(union, pretended):
     del pretended.finalists_  # as in models that were saved by earlier versions
     without = EKSS(4, 3, n_members=30, second_opinion=False, random_state=0)

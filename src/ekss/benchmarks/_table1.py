@@ -803,10 +803,15 @@ def checked_line(entries: Sequence[Entry], runs: Sequence[Mapping[str, Any]]) ->
     A run compares the fingerprints of all figures that it is given with those of its
     own code, so its commit stands for figures that it did not have to compute again.
     """
-    figures = [one for entry in entries for one in entry.figures.values()]
-    codes = {code for one in figures for code in one.codes}
-    checked = runs[-1].get("checked", "")
-    if not checked or not newest_codes(runs).issuperset(codes):
+    figures = [
+        one
+        for entry in entries
+        for one in entry.figures.values()
+        if one.mean is not None
+    ]
+    current, checked = newest_codes(runs), runs[-1].get("checked", "")
+    same = all(one.codes and current.issuperset(one.codes) for one in figures)
+    if not (checked and figures and same):
         return ""
     made = each_once(
         earlier for one in figures for earlier in one.commits if earlier != checked

@@ -27,8 +27,15 @@ _LAYERS = tuple(
 )
 # Those that count as a whole for a cell: recipes name steps and data sets in words.
 _NAMED_IN_RECIPES = ("datasets", "metrics.py", "preprocessing")
-# What runs only if the number of clusters is to be found, which no cell asks for.
-_NOT_RUN = frozenset({"ekss.ensemble.count:CountSearch"})
+# What decides no result of a cell: the search for the number of clusters, which all
+# cells give, and the estimate of time and memory before a fit.
+_LEFT_OUT = frozenset(
+    {
+        "ekss.ensemble.chain:check_memory",
+        "ekss.ensemble.count:COUNT",
+        "ekss.ensemble.count:CountSearch",
+    }
+)
 # How code and parameters name a class that is looked up when it is needed.
 _PLACE = re.compile(r"[a-z_][\w.]*:[A-Za-z_]\w*")
 
@@ -82,7 +89,7 @@ def reached(places: Iterable[str], layers: Iterable[str] = ()) -> dict[str, str]
     while todo:
         place = todo.pop()
         module, _, name = place.partition(":")
-        if place in found or place in _NOT_RUN:
+        if place in found or place in _LEFT_OUT:
             continue
         if ".".join(module.split(".")[:2]) in known:
             continue

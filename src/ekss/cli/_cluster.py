@@ -395,7 +395,10 @@ def _found(estimator: Any) -> str:
         words.append(f"{kind} subspaces of dimension {each}")
     if hasattr(estimator, "n_neighbors_"):
         q = estimator.n_neighbors_
-        words.append("graph of expressions" if q is None else f"q {q}")
+        finalists: tuple[Any, ...] = getattr(estimator, "finalists_", ())
+        whitened = bool(finalists) and finalists[0].graph == "whitened votes"
+        kind = "graph of whitened votes, " if whitened else ""
+        words.append("graph of expressions" if q is None else f"{kind}q {q}")
     if hasattr(estimator, "n_members_"):
         words.append(out.counted(estimator.n_members_, "member"))
     if getattr(estimator, "n_directions_", 0):

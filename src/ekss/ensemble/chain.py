@@ -1,4 +1,6 @@
-"""The chain of a fit: settle, prepare, decide, vote, cut, choose, express, extend.
+"""The chain of a fit, from :func:`settle` to :func:`extend`.
+
+Settle, prepare, decide, vote, cut, choose, express or look again, extend.
 
 :func:`cluster` is the whole fit. The second half of the file estimates the cost of a
 fit before it starts.
@@ -418,7 +420,14 @@ def estimate(work: Work) -> Estimate:
     if work.expressed:
         stages["expressions"] = expression_cost(work)
     if work.seen_twice:
-        stages["second look"] = second_look_cost(work)
+        again = second_look_cost(work)
+        if work.expressed:
+            # The data decide which of the two it is: take the likelier time, that of
+            # linear subspaces, and enough memory for both.
+            most = max(again.bytes, stages["expressions"].bytes)
+            stages["expressions"] = replace(stages["expressions"], bytes=most)
+        else:
+            stages["second look"] = again
     if work.missing:
         stages["missing entries"] = _completion_cost(work)
     if work.voted < work.n_samples:
@@ -534,7 +543,7 @@ def work_of(
         voted,
         all_pairs=wishes.cut.looks_at_all_pairs(voted),
         expressed=asked and wishes.affine is not True,
-        seen_twice=asked and wishes.affine is True and wishes.whiten is None,
+        seen_twice=asked and wishes.affine is not False and wishes.whiten is None,
         n_neighbors=max(neighbors),
         n_graphs=len(neighbors),
         max_iter=kss.max_iter,
@@ -609,7 +618,7 @@ def _smaller(work: Work, sampled: str) -> Iterator[tuple[str, Work]]:
     if work.voted > enough:
         yield f"{sampled}={enough}", few
     if work.all_pairs:
-        likely = replace(work, all_pairs=False, expressed=False)
+        likely = replace(work, all_pairs=False, expressed=False, seen_twice=False)
         yield "cut=CutOptions(pairs='likely')", likely
     members = work.n_members
     while members > _FEWEST_MEMBERS:

@@ -28,7 +28,13 @@ from ekss.ensemble.choose import (
     cut_and_choose,
     score_cut,
 )
-from ekss.ensemble.count import COUNT, Count, score_counts, seek_counts
+from ekss.ensemble.count import (
+    COUNT,
+    Count,
+    numbers_around,
+    score_counts,
+    seek_counts,
+)
 from ekss.ensemble.cut import CutOptions, cut_cost, cut_once, votes_cost
 from ekss.ensemble.decide import Wishes, cut_neighbors, estimate_geometry, one_graph
 from ekss.ensemble.extend import extend_cost, learn_voters, most_likely
@@ -479,7 +485,13 @@ def _find_counts(
         )
         evidence = evidence_of(few, ensemble.labels, guess, geometry)
         return score_counts(
-            guess, COUNT.reach, ensemble, judges.labels, evidence, wishes, seed, quiet
+            numbers_around(guess),
+            ensemble,
+            judges.labels,
+            evidence,
+            wishes,
+            seed,
+            quiet,
         )
 
     with workers.stage("clusters"):

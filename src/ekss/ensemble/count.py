@@ -105,7 +105,6 @@ class _Rules:
     # ... members are made for this share of it, and judges look from there to the
     # number of communities.
     community_share: float = 0.8
-    community_reach: float = 1.25
     # More clusters than before are taken if their cut scores lower by more than this.
     # It does so by 3 for turning objects; arcs of circles and parts of spheres score
     # higher by 1.
@@ -218,9 +217,9 @@ class CountSearch:
         return gap_counts(guess, ensemble, self.by_votes, self.seed, self.quiet)
 
     def scores_around(
-        self, guess: int, reach: float = COUNT.reach
+        self, guess: int, between: tuple[int, int] | None = None
     ) -> tuple[Count, ...]:
-        """Let judges score numbers around a guess; best first."""
+        """Let judges score numbers around a guess, or between two; best first."""
         if self.is_too_far(guess):
             return ()
         plan, ensemble = self.ensemble_for(guess)
@@ -235,8 +234,7 @@ class CountSearch:
         )
         evidence = gather_evidence(plan, ensemble.labels)
         return score_counts(
-            guess,
-            reach,
+            between or numbers_around(guess),
             ensemble,
             judges.labels,
             evidence,
@@ -392,7 +390,7 @@ def prefer_communities(
     counts: tuple[Count, ...],
     n_communities: int,
     n_samples: int,
-    score_around: Callable[[int, float], tuple[Count, ...]],
+    scores_around: Callable[[int, tuple[int, int]], tuple[Count, ...]],
     score_of_cut: Callable[[int, int], float],
 ) -> tuple[Count, ...]:
     """Score numbers around that of the communities, if it is far from the one found.
@@ -411,8 +409,7 @@ def prefer_communities(
     is_fewer = found > COUNT.community_most * n_communities
     if not is_fewer and n_communities <= COUNT.communities_more * found:
         return counts
-    scored = score_around(guess, COUNT.community_reach)
-    others = tuple(one for one in scored if one.n_clusters >= guess)
+    others = scores_around(guess, (guess, n_communities))
     if not others or is_fewer:
         return others or counts
     before, after = (score_of_cut(guess, one[0].n_clusters) for one in (counts, others))
@@ -435,9 +432,13 @@ def judge_options(options: MemberOptions, plan: Plan) -> MemberOptions:
     )
 
 
+def numbers_around(guess: int) -> tuple[int, int]:
+    """Return the lowest and the highest number that are scored around a guess."""
+    return max(2, round(guess / COUNT.reach)), round(guess * COUNT.reach)
+
+
 def score_counts(
-    guess: int,
-    reach: float,
+    between: tuple[int, int],
     ensemble: Ensemble,
     judges: NDArray[np.integer],
     evidence: Evidence,
@@ -445,10 +446,10 @@ def score_counts(
     seed: int,
     workers: Workers,
 ) -> tuple[Count, ...]:
-    """Score numbers of clusters around a guess, coarse grid first; return best first.
+    """Score numbers of clusters between two, coarse grid first; return best first.
 
-    Numbers from ``guess / reach`` to ``guess * reach`` are scored. ``judges`` are the
-    labels of members that have at most as many clusters as the guess.
+    ``judges`` are the labels of members that have at most as many clusters as the guess
+    for which the ensemble was made.
     """
     votes = wishes.cut.votes(ensemble)
 
@@ -457,7 +458,7 @@ def score_counts(
         return [_judged(n, *best[n], judges) for n in best]
 
     most = max(2, len(evidence.points) // COUNT.points_when_scored)
-    coarse = coarse_grid(guess, reach, most)
+    coarse = coarse_grid(between, most)
     found = scored(coarse)
     if not found:
         return ()
@@ -541,10 +542,9 @@ def smoothed(counts: Sequence[Count]) -> list[Count]:
     ]
 
 
-def coarse_grid(guess: int, reach: float, most: int) -> tuple[int, ...]:
-    """Return numbers from ``guess / reach`` to ``guess * reach``, all up to eight."""
-    low = max(2, round(guess / reach))
-    high = min(most, round(guess * reach))
+def coarse_grid(between: tuple[int, int], most: int) -> tuple[int, ...]:
+    """Return numbers between two in large steps, all up to eight, up to a limit."""
+    low, high = between[0], min(most, between[1])
     numbers = set(range(low, min(COUNT.all_up_to, high) + 1))
     steps = np.arange(0, np.log(high / low) + 1e-9, np.log(COUNT.coarse))
     numbers |= {int(n) for n in np.rint(low * np.exp(steps))} | {high}

@@ -326,9 +326,10 @@ class CutOptions(BaseEstimator):
         :func:`ekss.ensemble.candidate_cuts` for how to write one.
     score : callable, default=None
         ``score(labels, evidence)``, lower is better; None means
-        :func:`ekss.ensemble.score_cut`. It is also asked about the expressions of the
-        points: ``evidence`` then has a ``graph`` instead of ``member_labels``, and
-        ``dims`` may be empty.
+        :func:`ekss.ensemble.score_cut`. It is also asked about the second graph. For
+        the expressions of the points, ``evidence`` has a ``graph`` instead of
+        ``member_labels``, and ``dims`` may be empty; for whitened votes, it has the
+        points and the votes of members as these saw them, whitened.
     pairs : {"auto", "all", "likely"}, default="auto"
         Which pairs of points are compared to build a graph: all of them, or those that
         often share base clusters. "auto" means all up to 50000 points, and likely pairs

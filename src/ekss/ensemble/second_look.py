@@ -153,8 +153,7 @@ def contrast(judged: Any) -> float:
 def second_look_cost(work: Work) -> Stage:
     """Estimate the cost of members, cuts and scores on whitened points."""
     stages = [cost(work) for cost in (vote_cost, votes_cost, cut_cost, choose_cost)]
-    labels = work.voted * work.n_members * 2
     return Stage(
         sum(stage.seconds for stage in stages),
-        max(stage.bytes for stage in stages) + labels,
+        max(stage.bytes for stage in stages) + work.labels,
     )

@@ -36,7 +36,7 @@ _GRAPHS = {
 }
 _JUDGES = {
     "expressions": "points, votes and expressions",
-    "whitened votes": "overlap and dissent of both",
+    "whitened votes": "points and votes, as they are and whitened",
 }
 
 
@@ -90,8 +90,11 @@ class Inputs:
     def votes(self) -> NDArray[Any] | None:
         """Labels of every member, (n_samples, n_members), if it is an ensemble.
 
-        None where members say nothing of some points; the graph then stands for them.
+        None where members say nothing of some points, or where others were followed,
+        that saw the points whitened; the graph then stands for them.
         """
+        if self.graph_kept == "whitened votes":
+            return None
         votes = self._of_points("member_labels_")
         return None if votes is None or votes.min() < 0 else votes
 
@@ -202,10 +205,15 @@ class Inputs:
         return words
 
     @property
+    def graph_kept(self) -> str:
+        """Which graph was kept, as finalists call it; empty where there was one."""
+        finalists: tuple[Any, ...] = getattr(self.estimator, "finalists_", ())
+        return finalists[0].graph if finalists else ""
+
+    @property
     def of_expressions(self) -> bool:
         """Whether the graph is one of points that express each other, not of votes."""
-        finalists: tuple[Any, ...] = getattr(self.estimator, "finalists_", ())
-        return bool(finalists) and finalists[0].graph == "expressions"
+        return self.graph_kept == "expressions"
 
     @property
     def second_opinion(self) -> str:
