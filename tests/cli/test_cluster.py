@@ -134,6 +134,16 @@ def test_number_of_whitened_directions_reaches_the_estimator(ekss, files, plante
     assert "whitened in 6 directions" in ended.out
 
 
+@pytest.mark.parametrize("kind", ["--affine", "--linear"])
+def test_second_opinion_can_be_left_out(ekss, files, kind):
+    words = ("cluster", "points.npy", "-k", 3, kind, *FAST)
+    assert "expressions" in (said := ekss(*words)).err or "second look" in said.err
+    without = ekss(*words, "--no-second-opinion", "--json")
+    assert "expressions" not in without.err
+    assert "second look" not in without.err
+    assert json.loads(without.out)["settings"]["second_opinion"] is False
+
+
 def test_images_are_seen_as_images(ekss, files):
     faces = make_faces_under_light(3, 10, height=24, random_state=0)
     shape = faces.image_shape

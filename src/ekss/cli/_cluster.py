@@ -133,6 +133,15 @@ def cluster(
             "small shifts, beside the pixels, and take what suits them.",
         ),
     ] = False,
+    second_opinion: Annotated[
+        bool | None,
+        shared.work(
+            "--second-opinion/--no-second-opinion",
+            help="Whether the best cut of the votes must compete with that of a second "
+            "graph (ekss).",
+            show_default="yes",
+        ),
+    ] = None,
     outliers: Annotated[
         str | None,
         shared.work(
@@ -223,6 +232,7 @@ def cluster(
             affine=affine,
             whiten=None if whiten is None else number_or_auto("--whiten", whiten, 0),
             as_images=as_images or None,
+            second_opinion=second_opinion,
             outliers=share_or_auto("--outliers", outliers),
             max_samples=at_least("--max-samples", max_samples),
             memory_limit=memory_limit,

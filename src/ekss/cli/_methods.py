@@ -38,6 +38,7 @@ _PARAMETERS = {
     "affine": "affine",
     "whiten": "whiten",
     "as_images": "image_shape",
+    "second_opinion": "second_opinion",
     "outliers": "outliers",
     "max_samples": "max_samples",
     "memory_limit": "memory_limit",
@@ -108,6 +109,8 @@ def as_words(params: Mapping[str, Any]) -> list[str]:
     for name, value in params.items():
         if name == "affine":
             words.append("--affine" if value else "--linear")
+        elif name == "second_opinion":
+            words.append("--second-opinion" if value else "--no-second-opinion")
         elif name == "image_shape":
             words += [options[name]] if value else []
         elif name in options:
