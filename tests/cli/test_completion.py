@@ -117,6 +117,7 @@ def test_chosen_settings_are_in_the_json(ekss, files, planted):
         "members": 10,
         "affine": model.affine_,
         "whiten": model.n_directions_,
+        "second_opinion": True,
         "max_samples": 60,
     }
     words = ("-k", 3, "--method", "tsc", "--q", 4, "--jobs", 1, "--json")
