@@ -1,6 +1,6 @@
-"""What whitening, scattering features and expressions are worth on unseen images.
+"""What whitening, features and second opinions are worth on data not seen before.
 
-Classes or images are drawn anew for each draw. Every fit is a row of
+Classes, images or frames are drawn anew for each draw. Every fit is a row of
 docs/results/unseen.csv; only rows that are missing, or that other code made, are
 computed, so a run can be stopped and continued, and ``--fresh`` begins anew. With
 Python: ``python benchmarks/unseen.py``; the data sets are those of ``ekss data fetch``.
@@ -19,14 +19,14 @@ import numpy as np
 
 from ekss import EKSS
 from ekss.core.linalg import unit_rows
-from ekss.datasets import fetch_coil100, fetch_eyaleb, fetch_mnist
+from ekss.datasets import fetch_coil100, fetch_eyaleb, fetch_hopkins155, fetch_mnist
 from ekss.ensemble import whiten
 from ekss.metrics import clustering_error
 from rows import Key, Rows, Study
 
 STUDY = Study(
     "unseen",
-    "Images that no rule was set on",
+    "Data that no rule was set on",
     ("case", "variant", "draw"),
     ("error", "features", "directions", "seconds"),
 )
@@ -43,6 +43,8 @@ CASES: dict[str, tuple[Any, int | None, int | None, tuple[int, int]]] = {
         (28, 28),
     ),
 }
+# All sequences, each with half of its frames.
+MOTIONS = "Hopkins 155, half of the frames"
 VARIANTS = (
     "not whitened",
     "number of directions by its own score",
@@ -50,6 +52,7 @@ VARIANTS = (
     "the default",
     "images as images",
 )
+OF_MOTIONS = ("no second opinion", "the default")
 
 
 @cache
@@ -71,6 +74,33 @@ def points_of(case: str, draw: int) -> tuple[np.ndarray, np.ndarray]:
     return unit_rows(X[rows].astype(np.float32)), y[rows]
 
 
+def motions(draw: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield the tracks of every sequence in half of its frames, and the motions."""
+    rng = np.random.default_rng(draw)
+    for sequence in fetch_hopkins155().sequences:
+        n_frames = sequence.tracks.shape[2]
+        kept = np.sort(rng.permutation(n_frames)[: -(-n_frames // 2)])
+        tracks = np.swapaxes(sequence.tracks[:, :, kept], 0, 1)
+        yield tracks.reshape(len(tracks), -1), sequence.target
+
+
+def measure_motions(variant: str, draw: int) -> dict[str, Any]:
+    errors, started = [], perf_counter()
+    for X, y in motions(draw):
+        model = EKSS(
+            len(np.unique(y)),
+            second_opinion=variant == "the default",
+            random_state=draw,
+        ).fit(X)
+        errors.append(clustering_error(y, model.labels_))
+    return {
+        "error": 100 * float(np.mean(errors)),
+        "features": "tracks",
+        "directions": 0,
+        "seconds": perf_counter() - started,
+    }
+
+
 _mean_score = whiten._mean_score
 
 
@@ -81,6 +111,8 @@ def _own_score(cuts: Any, evidence: Any, wishes: Any, number: int) -> float:
 
 def measure(key: Key) -> dict[str, Any]:
     case, variant, draw = key[0], key[1], int(key[2])
+    if case == MOTIONS:
+        return measure_motions(variant, draw)
     X, y = points_of(case, draw)
     params: dict[str, Any] = {}
     if variant == "not whitened":
@@ -109,7 +141,7 @@ def measure(key: Key) -> dict[str, Any]:
 def table(rows: Rows) -> Iterator[str]:
     yield "| data | variant | mean error % | each draw | features | seconds |"
     yield "|---|---|---:|---|---|---:|"
-    for case, variant in product(CASES, VARIANTS):
+    for case, variant in [*product(CASES, VARIANTS), *product([MOTIONS], OF_MOTIONS)]:
         own = [row for row in rows if (row["case"], row["variant"]) == (case, variant)]
         if not own:
             continue
@@ -117,6 +149,7 @@ def table(rows: Rows) -> Iterator[str]:
         each = ", ".join(f"{error:.1f}" for error in errors)
         seen = sum(row["features"] == "scattering" for row in own)
         features = f"scattering in {seen} of {len(own)}" if seen else "pixels"
+        features = "tracks" if case == MOTIONS else features
         seconds = np.mean([float(row["seconds"]) for row in own])
         yield (
             f"| {case} | {variant} | {np.mean(errors):.2f} | {each} | {features} | "
@@ -133,11 +166,14 @@ def body(rows: Rows) -> list[str]:
         "drawn at random, and images of MNIST's training set. Other draws of these "
         "images were looked at while the rules for features and for the [second "
         f"opinion](../choosing.md#4-a-second-opinion) were settled; draws {FIRST} and "
-        "later were not. Each draw has its own seed.",
+        "later were not. The rules for [motions]"
+        "(../choosing.md#a-second-look-at-affine-subspaces) were set on all frames of "
+        "Hopkins 155; here half of the frames of each sequence are drawn. Each draw "
+        "has its own seed.",
         "",
         '"Number of directions by its own score" chooses it without the other numbers '
-        'as judges; the default asks all of them. "No second opinion" does not ask '
-        "self-expression. Seconds are those of a machine with other work.",
+        'as judges; the default asks all of them. "No second opinion" goes by '
+        "the votes alone. Seconds are those of a machine with other work.",
         "",
         *table(rows),
     ]
@@ -145,13 +181,15 @@ def body(rows: Rows) -> list[str]:
 
 def main() -> None:
     parser = STUDY.arguments(__doc__)
-    parser.add_argument("--cases", nargs="*", choices=list(CASES), default=list(CASES))
+    cases = [*CASES, MOTIONS]
+    parser.add_argument("--cases", nargs="*", choices=cases, default=cases)
     parser.add_argument("--draws", type=int, default=DRAWS)
     given = parser.parse_args()
     draws = range(FIRST, FIRST + given.draws)
     wanted = (
         (case, variant, str(draw))
-        for draw, case, variant in product(draws, given.cases, VARIANTS)
+        for draw, case in product(draws, given.cases)
+        for variant in (OF_MOTIONS if case == MOTIONS else VARIANTS)
     )
     STUDY.carry_out(given, wanted, measure, body)
 
