@@ -386,8 +386,11 @@ def _better_than_default(entries) -> list[str]:
 
 def _version_note(entries, table: str, newest: set[str]) -> str:
     """Say above the table which versions made its figures."""
-    if checked := checked_line(entries, _runs()):
-        return checked
+    if checked_line(entries, _runs()):
+        return (
+            f"All of our figures are those of commit {_runs()[-1]['checked']} "
+            "([how that is checked](docs/benchmarks.md#rows))."
+        )
     commits = each_once(
         commit
         for entry in entries
